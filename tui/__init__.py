@@ -1,0 +1,1 @@
+"""The full-screen terminal interface; nothing imports it but the command line, lazily."""
