@@ -1,0 +1,268 @@
+"""The four acceptance rules. Each keeps exactly what the target would have said.
+
+A rule works on the device and reads nothing: what the host needs of a round comes back in one
+``Decision``, read once by the decoder. Row j of the target's law predicts proposed token j; row
+``count`` predicts the bonus.
+
+Sources: rejection: Leviathan et al. 2023 (Alg. 1), Chen et al. 2023. block: Sun et al., ICLR
+2025 (Alg. 2). coupled: Daliri, Musco and Suresh 2024 (shared Gumbel noise). match: what mlx-lm
+does, an independent sample of the target compared with the proposal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from .backend import mx
+from .draws import draw_by_cdf, top_two_gap
+from .noise import Noise, stack_rows, uploaded
+from .proposal import Proposal
+
+__all__ = [
+    "AcceptanceRule",
+    "BlockRule",
+    "CoupledRule",
+    "Decision",
+    "GreedyRule",
+    "MatchRule",
+    "RejectionRule",
+    "TargetRows",
+    "rule_named",
+]
+
+
+@dataclass(frozen=True)
+class TargetRows:
+    """The target's word on one round.
+
+    Args:
+        scores: float32 [count + 1, width], logits after bias and penalties (arg-max choices).
+        log_probs: float32 [count + 1, width], the law sampled from; at temperature 0 None.
+        position: absolute index of the first proposed token.
+    """
+
+    scores: mx.array
+    log_probs: mx.array | None
+    position: int
+
+    @property
+    def law(self) -> mx.array:
+        if self.log_probs is None:
+            raise ValueError("temperature 0 has no law to sample from")
+        return self.log_probs
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A verdict, still on the device.
+
+    ``num_accepted``, ``next_token`` and ``next_margin`` are scalars; the rest has one entry per
+    proposed token. What ``asked``, ``drawn`` and ``carried`` mean is the rule's (events.Check).
+    """
+
+    num_accepted: mx.array
+    next_token: mx.array
+    next_margin: mx.array
+    asked: mx.array
+    drawn: mx.array
+    carried: mx.array
+    margins: mx.array
+
+
+class AcceptanceRule(Protocol):
+    """``checks_all``: every proposed token is looked at, even after a miss."""
+
+    name: str
+    checks_all: bool
+
+    def decide(
+        self, rows: TargetRows, proposal: Proposal, noise: Noise, round_index: int
+    ) -> Decision: ...
+
+
+def leading(kept: mx.array) -> mx.array:
+    """How many entries are true before the first false one: int32 scalar."""
+    return mx.sum(mx.cumprod(kept.astype(mx.int32)))
+
+
+def _entries(rows: mx.array, tokens: mx.array) -> mx.array:
+    """rows[i, tokens[i]] for every proposed token: [count]."""
+    return mx.take_along_axis(rows[: tokens.shape[0]], tokens[:, None], axis=-1)[:, 0]
+
+
+def _drawn_with_margin(weights: mx.array, uniform: float) -> tuple[mx.array, mx.array]:
+    """A draw in proportion to ``weights`` [width], and how far the draw was from another choice.
+
+    The margin is the distance of the uniform to the nearer edge of the chosen entry's interval.
+    """
+    token = draw_by_cdf(weights[None], uploaded([uniform]))[0]
+    edges = mx.cumsum(weights)
+    total = edges[-1]
+    high = edges[token]
+    low = high - weights[token]
+    margin = mx.minimum(total * uniform - low, high - total * uniform) / total
+    return token.astype(mx.int32), mx.maximum(margin, 0.0)
+
+
+def _left_over(
+    target: mx.array, proposal: Proposal, stop: mx.array, scale: mx.array | float
+) -> mx.array:
+    """What is left of the target's row at ``stop`` after the draft's share: weights [width].
+
+    max(0, scale * p - q) at a miss, p itself for the bonus. Where nothing is left (p == q up to
+    rounding) it is p.
+    """
+    row = mx.exp(target[stop])
+    if proposal.count == 0:
+        return row
+    last = mx.minimum(stop, proposal.count - 1)
+    missed = stop < proposal.count
+    if proposal.log_probs is None:
+        share = (mx.arange(row.shape[0]) == proposal.tokens[last]) * row
+        rest = row - mx.where(missed, share, 0.0)
+    else:
+        share = mx.where(missed, mx.exp(proposal.log_probs[last]), 0.0)
+        rest = mx.maximum(row * mx.where(missed, scale, 1.0) - share, 0.0)
+    return mx.where(mx.sum(rest) > 0, rest, row)
+
+
+class RejectionRule:
+    """Keep a token while its coin is below p/q; at a miss draw from max(0, p - q)."""
+
+    name = "rejection"
+    checks_all = False
+
+    def decide(
+        self, rows: TargetRows, proposal: Proposal, noise: Noise, round_index: int
+    ) -> Decision:
+        uniforms = noise.round(round_index)
+        coins = uploaded(uniforms.coins(proposal.count))
+        log_ratio = _entries(rows.law, proposal.tokens)
+        if proposal.log_probs is not None:
+            log_ratio = log_ratio - _entries(proposal.log_probs, proposal.tokens)
+        asked = mx.minimum(mx.exp(log_ratio), 1.0)
+        num_accepted = leading(coins < asked)
+        rest = _left_over(rows.law, proposal, num_accepted, 1.0)
+        token, margin = _drawn_with_margin(rest, uniforms.residual())
+        return Decision(
+            num_accepted,
+            token,
+            margin,
+            asked,
+            coins,
+            mx.ones_like(asked),
+            mx.abs(asked - coins),
+        )
+
+
+class BlockRule:
+    """Judge the proposed tokens together: accepts at least as much, with the same law."""
+
+    name = "block"
+    checks_all = True
+
+    def decide(
+        self, rows: TargetRows, proposal: Proposal, noise: Noise, round_index: int
+    ) -> Decision:
+        uniforms = noise.round(round_index)
+        if proposal.count == 0:
+            token, margin = _drawn_with_margin(mx.exp(rows.law[0]), uniforms.residual())
+            none = mx.zeros((0,))
+            return Decision(mx.array(0), token, margin, none, none, none, none)
+        coins = uploaded(uniforms.coins(proposal.count))
+        carried = self._carried(rows.law, proposal)
+        asked = self._chances(rows.law, proposal, carried)
+        kept = coins < asked
+        places = mx.arange(1, proposal.count + 1)
+        num_accepted = mx.max(mx.where(kept, places, 0))
+        scale = mx.concatenate([mx.ones((1,)), carried])[num_accepted]
+        rest = _left_over(rows.law, proposal, num_accepted, scale)
+        token, margin = _drawn_with_margin(rest, uniforms.residual())
+        return Decision(num_accepted, token, margin, asked, coins, carried, mx.abs(asked - coins))
+
+    @staticmethod
+    def _carried(target: mx.array, proposal: Proposal) -> mx.array:
+        """P_i = min(1, P_{i-1} p_i/q_i): [count].
+
+        In logs that is a walk held at 0 from above: its sum less the highest sum so far.
+        """
+        steps = _entries(target, proposal.tokens)
+        if proposal.log_probs is not None:
+            steps = steps - _entries(proposal.log_probs, proposal.tokens)
+        walk = mx.cumsum(steps)
+        return mx.exp(walk - mx.maximum(mx.cummax(walk), 0.0))
+
+    @staticmethod
+    def _chances(target: mx.array, proposal: Proposal, carried: mx.array) -> mx.array:
+        """h_i = S_i / (S_i + 1 - P_i) for i < count, h_count = P_count: [count]."""
+        inner = carried[:-1]
+        after = target[1 : proposal.count]
+        if proposal.log_probs is None:
+            left = inner * (1.0 - mx.exp(_entries(after, proposal.tokens[1:])))
+        else:
+            share = mx.exp(proposal.log_probs[1:])
+            left = mx.sum(mx.maximum(inner[:, None] * mx.exp(after) - share, 0.0), axis=-1)
+        below = left + 1.0 - inner
+        chances = mx.where(below > 0, left / mx.where(below > 0, below, 1.0), 1.0)
+        return mx.concatenate([chances, carried[-1:]])
+
+
+class _OwnTokenRule:
+    """Keep while the target's own token at each row is the proposed one; emit its next own."""
+
+    name = "greedy"
+    checks_all = False
+
+    def _scores(self, rows: TargetRows, count: int, noise: Noise) -> mx.array:
+        return rows.scores
+
+    def decide(
+        self, rows: TargetRows, proposal: Proposal, noise: Noise, round_index: int
+    ) -> Decision:
+        scores = self._scores(rows, proposal.count, noise)
+        own = mx.argmax(scores, axis=-1).astype(mx.int32)
+        gaps = top_two_gap(scores)
+        asked = own[: proposal.count]
+        num_accepted = leading(asked == proposal.tokens)
+        return Decision(
+            num_accepted,
+            own[num_accepted],
+            gaps[num_accepted],
+            asked,
+            proposal.tokens,
+            mx.ones((proposal.count,)),
+            gaps[: proposal.count],
+        )
+
+
+class GreedyRule(_OwnTokenRule):
+    """Temperature 0: arg-max equality, whatever rule was named."""
+
+
+class CoupledRule(_OwnTokenRule):
+    """The target's own token under the noise of its position, which the draft shared."""
+
+    name = "coupled"
+
+    def _scores(self, rows: TargetRows, count: int, noise: Noise) -> mx.array:
+        return rows.law + stack_rows(noise, rows.position, count + 1, rows.law.shape[-1])
+
+
+class MatchRule(CoupledRule):
+    """The same comparison, but the draft drew with noise of its own."""
+
+    name = "match"
+
+
+def rule_named(name: str, temperature: float) -> AcceptanceRule:
+    """The rule for a request; at temperature 0 all four are arg-max equality."""
+    if temperature == 0:
+        return GreedyRule()
+    rules: dict[str, AcceptanceRule] = {
+        "rejection": RejectionRule(),
+        "block": BlockRule(),
+        "coupled": CoupledRule(),
+        "match": MatchRule(),
+    }
+    return rules[name]

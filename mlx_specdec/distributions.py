@@ -1,0 +1,112 @@
+"""Logits + SamplingParams + history -> explicit laws, in mlx-lm's order.
+
+Order: logit bias, repetition, presence, frequency (each over its own window of the tokens before
+the row), log-softmax in float32, top-p, min-p, top-k, then temperature. A law's width is the
+target tokenizer's, whatever the models' heads are padded to, and never depends on the draft.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .backend import mx
+from .filters import filtered
+from .request import SamplingParams
+
+__all__ = ["History", "adjusted_logits", "fitted", "log_probs", "log_softmax", "probs"]
+
+
+@dataclass(frozen=True)
+class History:
+    """The tokens before each row: the known ones, then row i sees ``drafted[: first + i]`` too."""
+
+    known: Sequence[int]
+    drafted: mx.array | None = None
+    first: int = 0
+
+    def window(self, size: int, rows: int) -> tuple[mx.array, mx.array]:
+        """The last ``size`` tokens before each row.
+
+        Returns:
+            (tokens int32 [rows, size], valid float32 [rows, size]): slots before the first token
+            are marked 0 in ``valid``.
+        """
+        tail = list(self.known[-size:])
+        padding = size - len(tail)
+        line = mx.array([0] * padding + tail, dtype=mx.int32)
+        if self.drafted is not None:
+            line = mx.concatenate([line, self.drafted.astype(mx.int32)])
+        slots = (mx.arange(rows) + self.first)[:, None] + mx.arange(size)[None, :]
+        return line[slots], (slots >= padding).astype(mx.float32)
+
+    def counts(self, size: int, rows: int, width: int) -> mx.array:
+        """How often each token stands in each row's window: float32 [rows, width]."""
+        tokens, valid = self.window(size, rows)
+        places = mx.broadcast_to(mx.arange(rows)[:, None], tokens.shape)
+        return mx.zeros((rows, width)).at[places, tokens].add(valid)
+
+
+def fitted(logits: mx.array, width: int) -> mx.array:
+    """Logits [rows, any] in float32 at the law's width: padding cut off, lacking ids at -inf."""
+    have = logits.shape[-1]
+    if have > width:
+        logits = logits[:, :width]
+    logits = logits.astype(mx.float32)
+    if have < width:
+        lacking = mx.full((logits.shape[0], width - have), -mx.inf, dtype=mx.float32)
+        logits = mx.concatenate([logits, lacking], axis=-1)
+    return logits
+
+
+def adjusted_logits(
+    logits: mx.array, params: SamplingParams, history: History, width: int
+) -> mx.array:
+    """Logits after bias and penalties: float32 [rows, width]."""
+    scores = fitted(logits, width)
+    rows = scores.shape[0]
+    bias = [(token, value) for token, value in params.logit_bias if token < width]
+    if bias:
+        ids = mx.array([token for token, _ in bias], dtype=mx.int32)
+        scores = scores.at[:, ids].add(mx.array([value for _, value in bias]))
+    penalty = params.repetition_penalty
+    if penalty not in (0.0, 1.0):
+        seen = history.counts(params.repetition_context_size, rows, width) > 0
+        punished = mx.where(scores < 0, scores * penalty, scores / penalty)
+        scores = mx.where(seen, punished, scores)
+    if params.presence_penalty != 0:
+        seen = history.counts(params.presence_context_size, rows, width) > 0
+        scores = mx.where(seen, scores - params.presence_penalty, scores)
+    if params.frequency_penalty != 0:
+        counts = history.counts(params.frequency_context_size, rows, width)
+        scores = mx.where(counts > 0, scores - params.frequency_penalty * counts, scores)
+    return scores
+
+
+def log_softmax(scores: mx.array) -> mx.array:
+    return scores - mx.logsumexp(scores, axis=-1, keepdims=True)
+
+
+def log_probs(logits: mx.array, params: SamplingParams, history: History, width: int) -> mx.array:
+    """The log of the law sampled from: float32 [rows, width], normalised.
+
+    At temperature 0 it is the law at temperature 1 without filters: what is shown beside an
+    arg-max choice, which is made on ``adjusted_logits``.
+    """
+    scores = adjusted_logits(logits, params, history, width)
+    if params.is_greedy or not (params.has_filters or params.temperature != 1):
+        return log_softmax(scores)
+    if params.has_filters:
+        scores = filtered(log_softmax(scores), params.top_p, params.min_p, params.top_k)
+    if params.temperature != 1:
+        # From the top down, so that a tiny temperature overflows to -inf below it, never at it.
+        scores = (scores - mx.max(scores, axis=-1, keepdims=True)) / params.temperature
+    return log_softmax(scores)
+
+
+def probs(logits: mx.array, params: SamplingParams, history: History, width: int) -> mx.array:
+    """The law sampled from: float32 [rows, width], rows sum to 1; one-hot at temperature 0."""
+    if params.is_greedy:
+        best = mx.argmax(adjusted_logits(logits, params, history, width), axis=-1, keepdims=True)
+        return (mx.arange(width)[None, :] == best).astype(mx.float32)
+    return mx.exp(log_probs(logits, params, history, width))

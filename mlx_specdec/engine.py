@@ -1,0 +1,255 @@
+"""Engine: load a pair and talk to it from a script; everything of MLX stays on its own thread.
+
+::
+
+    import mlx_specdec
+
+    with mlx_specdec.load("tiny", draft="tiny-draft") as engine:
+        stream = engine.stream("What does lantern mean?", max_tokens=60)
+        for piece in stream:
+            print(piece, end="", flush=True)
+        print(stream.metrics.acceptance_rate)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from .conversation import Conversation, Message
+from .errors import InvalidRequestError, ModelNotFoundError, SpecdecError
+from .events import Event, Failed, Finished, Prefilled, Round
+from .loaded import Pair
+from .loading import load_pair
+from .locate import locate
+from .metrics import Metrics, fold
+from .model_spec import ModelSpec
+from .registry import Registry
+from .request import SamplingParams
+from .service import EngineThread, JobHandle
+from .session import Session
+from .settings import Settings
+
+__all__ = ["Engine", "Reply", "Stream", "load", "settings_from"]
+
+_SAMPLING_NAMES = tuple(field.name for field in fields(SamplingParams))
+Prompt = str | Sequence[int | Mapping[str, str]]
+
+
+def settings_from(base: Settings, **changes: Any) -> Settings:
+    """``base`` with keywords of Settings and of SamplingParams (temperature, top_p, ...) changed.
+
+    Raises:
+        InvalidRequestError: a keyword that neither knows, or a value outside its range.
+    """
+    law = {name: changes.pop(name) for name in list(changes) if name in _SAMPLING_NAMES}
+    unknown = set(changes) - {field.name for field in fields(Settings)}
+    if unknown:
+        raise InvalidRequestError(
+            f"There is no setting {sorted(unknown)[0]!r}.",
+            f"Settings are {', '.join([*_SAMPLING_NAMES, *(f.name for f in fields(Settings))])}.",
+        )
+    if law:
+        known = {name: getattr(base.sampling, name) for name in _SAMPLING_NAMES}
+        changes["sampling"] = SamplingParams(**{**known, **law})
+    return base.changed(**changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole answer: its text, its token ids, how it ended and its figures."""
+
+    text: str
+    tokens: tuple[int, ...]
+    finish_reason: str
+    metrics: Metrics
+
+
+class Stream:
+    """An answer under way. Iterate for text, ``events()`` for everything; one reader."""
+
+    def __init__(self, handle: JobHandle) -> None:
+        self._handle = handle
+        self._seen: list[Event] = []
+
+    def events(self) -> Iterator[Event]:
+        """Prefilled, Round after Round, Finished.
+
+        Raises:
+            SpecdecError: what went wrong on the engine thread.
+        """
+        for event in self._handle:
+            self._seen.append(event)
+            if isinstance(event, Failed):
+                raise self._handle.error or SpecdecError(event.message, event.hint)
+            yield event
+
+    def __iter__(self) -> Iterator[str]:
+        for event in self.events():
+            if isinstance(event, Round):
+                text = "".join(token.text for token in event.emitted)
+            elif isinstance(event, Prefilled | Failed):
+                continue
+            else:
+                text = event.trailing_text
+            if text:
+                yield text
+
+    def cancel(self) -> None:
+        """Stop after the round under way; what was said stays."""
+        self._handle.cancel()
+
+    @property
+    def metrics(self) -> Metrics:
+        """The figures of what was read so far."""
+        return fold(self._seen)
+
+    def reply(self) -> Reply:
+        """Read to the end and return all of it."""
+        for _ in self.events():
+            pass
+        text: list[str] = []
+        tokens: list[int] = []
+        reason = ""
+        for event in self._seen:
+            if isinstance(event, Round):
+                text += [token.text for token in event.emitted]
+                tokens += [token.token for token in event.emitted]
+            elif isinstance(event, Finished):
+                text.append(event.trailing_text)
+                reason = event.reason
+        return Reply("".join(text), tuple(tokens), reason, self.metrics)
+
+
+class Engine:
+    """A loaded pair with its thread and one session. Use it in a ``with`` statement.
+
+    Args:
+        thread: where everything of MLX happens.
+        session: made on that thread.
+    """
+
+    def __init__(self, thread: EngineThread, session: Session) -> None:
+        self.thread = thread
+        self.session = session
+        self.settings = Settings()
+
+    @property
+    def pair(self) -> Pair:
+        return self.session.pair
+
+    def stream(self, prompt: Prompt, **settings: Any) -> Stream:
+        """Begin an answer.
+
+        Args:
+            prompt: a question (a chat of one turn), token ids, or a list of messages
+                ``{"role": ..., "content": ...}``.
+            settings: keywords of Settings and SamplingParams, and ``raw=True`` to continue the
+                text as it is, without the chat template.
+
+        Raises:
+            InvalidRequestError: a setting outside its range.
+        """
+        raw = bool(settings.pop("raw", False))
+        wanted = settings_from(self.settings, **settings)
+        wanted.request((0,))  # a wrong setting is an error here, not on the other thread
+
+        def job(is_cancelled: Any) -> Iterator[Event]:
+            tokens = self._tokens(prompt, wanted.think, raw)
+            yield from self.session.generate(tokens, wanted, is_cancelled=is_cancelled)
+
+        return Stream(self.thread.submit(job))
+
+    def generate(self, prompt: Prompt, **settings: Any) -> Reply:
+        """The whole answer; arguments as ``stream``."""
+        return self.stream(prompt, **settings).reply()
+
+    def ask(self, text: str, settings: Settings) -> Stream:
+        """The next turn of the session's own conversation."""
+        return Stream(
+            self.thread.submit(
+                lambda is_cancelled: self.session.ask(text, settings, is_cancelled=is_cancelled)
+            )
+        )
+
+    def _tokens(self, prompt: Prompt, think: bool | None, raw: bool) -> list[int]:
+        if isinstance(prompt, str):
+            if raw:
+                return self.session.encode(prompt)
+            return self.session.chat_tokens(prompt, think=think)
+        ids = [item for item in prompt if isinstance(item, int)]
+        if len(ids) == len(prompt):
+            return ids
+        said = [
+            Message(item["role"], item["content"]) for item in prompt if isinstance(item, Mapping)
+        ]
+        return Conversation(messages=said).prompt_tokens(self.pair.tokenizer, think)
+
+    def close(self) -> None:
+        """Cancel what runs and end the thread."""
+        self.thread.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _folder(spec: ModelSpec) -> Path:
+    found = locate(spec)
+    if found is None or not found.complete:
+        raise ModelNotFoundError(
+            f"{spec.alias} is not on this machine.", f"Fetch it: mlx-specdec pull {spec.alias}"
+        )
+    return found.path
+
+
+def load(
+    target: str,
+    draft: str | None = None,
+    *,
+    kv_bits: int | None = None,
+    kv_group_size: int = 64,
+    trust_remote_code: bool = False,
+) -> Engine:
+    """Load a pair that is on this machine.
+
+    Args:
+        target: alias, repository id or folder.
+        draft: the same; None takes the target's default draft, ``"none"`` decodes plainly.
+
+    Raises:
+        UnknownModelError, ModelNotFoundError, DraftLoadError, PairMismatchError,
+        CacheNotRewindableError: see their classes.
+    """
+    pair_spec = Registry.load().resolve_pair(target, draft)
+    target_path = _folder(pair_spec.target)
+    draft_path = _folder(pair_spec.draft) if pair_spec.draft is not None else None
+    thread = EngineThread()
+
+    def make() -> Session:
+        pair = load_pair(
+            target_path,
+            draft_path,
+            trust_remote_code=trust_remote_code,
+            kv_bits=kv_bits,
+            kv_group_size=kv_group_size,
+            target_name=pair_spec.target.alias,
+            draft_name=pair_spec.draft.alias if pair_spec.draft is not None else "",
+        )
+        return Session(pair, kv_bits=kv_bits, kv_group_size=kv_group_size)
+
+    try:
+        return Engine(thread, thread.call(make))
+    except BaseException:
+        thread.close()
+        raise

@@ -1,0 +1,357 @@
+"""The figures of an answer, folded from its events. Each is defined once, in ``DEFINITIONS``.
+
+How a round is counted. The rule kept ``num_accepted`` of the proposed tokens; the one after them
+was tested and missed, unless all were kept. If the answer ended inside the round (an end token,
+a stop string, max_tokens) the round is *cut*: the tokens cut after acceptance, and the miss
+after them, are neither tested nor accepted, because they are not part of any text. They stay
+proposed, since the draft was paid for them. So 0 <= accepted <= tested <= proposed, always.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, zip_longest
+from statistics import median
+from typing import Any
+
+from .events import Event, Failed, Finished, Prefilled, Round
+
+__all__ = [
+    "DEFINITIONS",
+    "Definition",
+    "Metrics",
+    "end_to_end_speedup",
+    "fold",
+    "percentile",
+    "pool",
+    "speedup",
+    "to_json",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What one figure means: a short ``label``, a sentence, the formula, and who defined it."""
+
+    name: str
+    label: str
+    definition: str
+    formula: str = ""
+    paper: str = ""
+
+
+_LEVIATHAN = "Leviathan et al. 2023"
+_TABLE = (
+    ("prompt_tokens", "prompt", "Tokens of the prompt, chat template included."),
+    ("emitted_tokens", "tokens", "Tokens of the answer, after end tokens, stops and limits."),
+    ("finish_reason", "ended by", "stop, stop_string, length, context, cancelled or failed."),
+    (
+        "tokens_per_second",
+        "tokens/s",
+        "Speed of decoding: tokens after the first, by the lane's seconds since the first.",
+        "(emitted_tokens - 1) / seconds since the first token",
+    ),
+    (
+        "end_to_end_seconds",
+        "in all",
+        "From the request to the end of the answer, prompt and draft prefill included.",
+    ),
+    ("ttft_seconds", "first token", "From the request to the first token (pooled: the median)."),
+    ("target_passes", "passes", "Passes of the target after the one that read the prompt."),
+    (
+        "tokens_per_target_pass",
+        "per pass",
+        "Tokens that one pass of the target yields; plain decoding has 1.",
+        "(emitted_tokens - 1) / target_passes",
+        f"{_LEVIATHAN}: (1 - a^(g+1)) / (1 - a)",
+    ),
+    ("proposed", "proposed", "Tokens that the draft proposed."),
+    (
+        "tested",
+        "tested",
+        "Proposed tokens that were reached: kept, or the first miss. A guess after a miss was "
+        "never tested; nor was what the end of the answer cut off.",
+    ),
+    ("accepted", "accepted", "Proposed tokens that were kept and are in the text."),
+    (
+        "acceptance_rate",
+        "acceptance",
+        "How often a tested token is kept. Empty, not 0 %, where nothing was tested.",
+        "accepted / tested",
+        f"{_LEVIATHAN}: alpha",
+    ),
+    (
+        "accepted_per_proposed",
+        "of proposed",
+        "Kept by proposed: what vLLM and llama.cpp call the acceptance rate. It falls with the "
+        "lookahead even where the draft is as good.",
+        "accepted / proposed",
+    ),
+    (
+        "draft_share",
+        "draft's share",
+        "The part of the text that the draft wrote.",
+        "accepted / emitted_tokens",
+    ),
+    (
+        "acceptance_by_position",
+        "by position",
+        "For each place in a proposal: how often it was kept once it was reached, with counts.",
+        "accepted at i / tested at i",
+    ),
+    (
+        "mean_accepted_length",
+        "kept a round",
+        "Proposed tokens kept in a round that proposed any; the target's own token not counted.",
+        "accepted / rounds with a proposal",
+    ),
+    (
+        "rounds_by_kind",
+        "rounds",
+        "Target passes: plain (nothing proposed), missed (a miss), full (all kept), cut (the "
+        "answer ended inside).",
+    ),
+    (
+        "inter_token_seconds",
+        "between tokens",
+        "Gap between two tokens' arrivals, p50, p95, p99. Tokens of one pass arrive together, "
+        "so most gaps are 0 with speculation: read it beside step_seconds.",
+    ),
+    ("step_seconds", "step", "Gap between two passes of the target, p50, p95, p99."),
+    (
+        "draft_prefill_seconds",
+        "draft prefill",
+        "Host seconds spent on the draft's own reading of the prompt.",
+    ),
+    ("peak_memory_bytes", "peak memory", "Most device memory held at once; 0 if unknown."),
+    (
+        "speedup",
+        "speedup",
+        "How many times as fast as plain decoding, same prompt, same run, after the first token.",
+        "plain seconds per token / speculative seconds per token",
+        _LEVIATHAN,
+    ),
+    (
+        "end_to_end_speedup",
+        "in all",
+        "The same, from the request on: both prefills included.",
+        "plain end_to_end_seconds per token / speculative end_to_end_seconds per token",
+    ),
+)
+DEFINITIONS: dict[str, Definition] = {row[0]: Definition(*row) for row in _TABLE}
+
+
+def _ratio(count: float, total: float) -> float | None:
+    return count / total if total else None
+
+
+def percentile(values: Sequence[float], percent: float) -> float | None:
+    """The value below which ``percent`` of them lie, linear between ranks; None if empty."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    place = (len(ordered) - 1) * percent / 100
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Counts and seconds of one answer, or of several pooled; every ratio is made from them.
+
+    ``decode_tokens`` come after the first token, in ``decode_seconds``. ``by_position`` holds
+    (kept, tested) per place in a proposal. ``finish_reason`` is None while the answer runs, or
+    where pooled answers ended differently. What a figure means stands in ``DEFINITIONS``.
+    """
+
+    prompt_tokens: int = 0
+    emitted_tokens: int = 0
+    decode_tokens: int = 0
+    decode_seconds: float = 0.0
+    end_to_end_seconds: float = 0.0
+    first_token_seconds: tuple[float, ...] = ()
+    target_passes: int = 0
+    drafting_rounds: int = 0
+    proposed: int = 0
+    tested: int = 0
+    accepted: int = 0
+    by_position: tuple[tuple[int, int], ...] = ()
+    rounds_by_kind: Mapping[str, int] = field(default_factory=dict)
+    token_gaps: tuple[float, ...] = ()
+    step_gaps: tuple[float, ...] = ()
+    draft_prefill_seconds: float = 0.0
+    peak_memory_bytes: int = 0
+    finish_reason: str | None = None
+
+    @property
+    def ttft_seconds(self) -> float | None:
+        return median(self.first_token_seconds) if self.first_token_seconds else None
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        return _ratio(self.decode_tokens, self.decode_seconds)
+
+    @property
+    def seconds_per_token(self) -> float | None:
+        """Decode seconds per token after the first."""
+        return _ratio(self.decode_seconds, self.decode_tokens)
+
+    @property
+    def tokens_per_target_pass(self) -> float | None:
+        return _ratio(self.decode_tokens, self.target_passes)
+
+    @property
+    def acceptance_rate(self) -> float | None:
+        """None when nothing was tested: "not drafting", which is not 0 %."""
+        return _ratio(self.accepted, self.tested)
+
+    @property
+    def accepted_per_proposed(self) -> float | None:
+        return _ratio(self.accepted, self.proposed)
+
+    @property
+    def draft_share(self) -> float | None:
+        return _ratio(self.accepted, self.emitted_tokens)
+
+    @property
+    def mean_accepted_length(self) -> float | None:
+        return _ratio(self.accepted, self.drafting_rounds)
+
+    @property
+    def acceptance_by_position(self) -> tuple[float | None, ...]:
+        """Kept / tested for each place in a proposal, given that it was reached."""
+        return tuple(_ratio(kept, tested) for kept, tested in self.by_position)
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """How one round is counted (see the module's docstring)."""
+
+    kind: str
+    proposed: int
+    tested: int
+    accepted: int
+
+    @classmethod
+    def of(cls, event: Round) -> _Count:
+        proposed, kept = len(event.proposed), min(event.num_accepted, len(event.emitted))
+        if proposed == 0:
+            return cls("plain", 0, 0, 0)
+        if len(event.emitted) <= event.num_accepted:
+            return cls("cut", proposed, kept, kept)
+        if kept == proposed:
+            return cls("full", proposed, kept, kept)
+        return cls("missed", proposed, kept + 1, kept)
+
+
+def _by_position(counts: Iterable[_Count]) -> tuple[tuple[int, int], ...]:
+    kept: Counter[int] = Counter()
+    tested: Counter[int] = Counter()
+    for count in counts:
+        kept.update(range(count.accepted))
+        tested.update(range(count.tested))
+    return tuple((kept[i], tested[i]) for i in range(len(tested)))
+
+
+def fold(events: Iterable[Event]) -> Metrics:
+    """The metrics of one answer, finished or still running."""
+    rounds: list[Round] = []
+    prompt, reason, peak, end = 0, None, 0, 0.0
+    for event in events:
+        end = event.at
+        if isinstance(event, Round):
+            rounds.append(event)
+        elif isinstance(event, Prefilled):
+            prompt = event.prompt_tokens
+        elif isinstance(event, Finished):
+            reason, peak = event.reason, event.peak_memory_bytes
+        elif isinstance(event, Failed):
+            reason = "failed"
+    passes = [event for event in rounds if event.index > 0]
+    counts = [_Count.of(event) for event in passes]
+    arrivals = [event.at for event in rounds for _ in event.emitted]
+    return Metrics(
+        prompt_tokens=prompt,
+        emitted_tokens=len(arrivals),
+        decode_tokens=max(len(arrivals) - 1, 0),
+        decode_seconds=rounds[-1].at - arrivals[0] if arrivals else 0.0,
+        end_to_end_seconds=end,
+        first_token_seconds=tuple(arrivals[:1]),
+        target_passes=len(passes),
+        drafting_rounds=sum(count.proposed > 0 for count in counts),
+        proposed=sum(count.proposed for count in counts),
+        tested=sum(count.tested for count in counts),
+        accepted=sum(count.accepted for count in counts),
+        by_position=_by_position(counts),
+        rounds_by_kind=dict(Counter(count.kind for count in counts)),
+        token_gaps=tuple(b - a for a, b in pairwise(arrivals)),
+        step_gaps=tuple(b.at - a.at for a, b in pairwise(rounds)),
+        draft_prefill_seconds=sum(event.timings.draft_prefill_seconds for event in rounds),
+        peak_memory_bytes=peak,
+        finish_reason=reason,
+    )
+
+
+_ADDED = (
+    *("prompt_tokens", "emitted_tokens", "decode_tokens", "decode_seconds", "end_to_end_seconds"),
+    *("target_passes", "drafting_rounds", "proposed", "tested", "accepted"),
+    "draft_prefill_seconds",
+)
+_JOINED = ("first_token_seconds", "token_gaps", "step_gaps")
+
+
+def pool(metrics: Sequence[Metrics]) -> Metrics:
+    """Several answers as one: counts and seconds are added, ratios are made from the sums.
+
+    A mean of ratios would let a reply of ten tokens weigh as much as one of four hundred.
+    """
+    added: dict[str, Any] = {name: sum(getattr(each, name) for each in metrics) for name in _ADDED}
+    for name in _JOINED:
+        added[name] = tuple(value for each in metrics for value in getattr(each, name))
+    columns = zip_longest(*(each.by_position for each in metrics), fillvalue=(0, 0))
+    kinds: Counter[str] = Counter()
+    for each in metrics:
+        kinds.update(each.rounds_by_kind)
+    reasons = {each.finish_reason for each in metrics}
+    return Metrics(
+        **added,
+        by_position=tuple((sum(k for k, _ in c), sum(t for _, t in c)) for c in columns),
+        rounds_by_kind=dict(kinds),
+        peak_memory_bytes=max((each.peak_memory_bytes for each in metrics), default=0),
+        finish_reason=reasons.pop() if len(reasons) == 1 else None,
+    )
+
+
+def speedup(plain: Metrics, speculative: Metrics) -> float | None:
+    """Plain seconds per token / speculative seconds per token; None where either is unknown."""
+    if plain.seconds_per_token is None or speculative.seconds_per_token is None:
+        return None
+    return _ratio(plain.seconds_per_token, speculative.seconds_per_token)
+
+
+def end_to_end_speedup(plain: Metrics, speculative: Metrics) -> float | None:
+    """The same with everything from the request on in the seconds, both prefills included."""
+    if not (plain.emitted_tokens and speculative.emitted_tokens):
+        return None
+    slow = plain.end_to_end_seconds / plain.emitted_tokens
+    return _ratio(slow, speculative.end_to_end_seconds / speculative.emitted_tokens)
+
+
+def to_json(metrics: Metrics) -> dict[str, Any]:
+    """A dict ready for JSON; each key has its entry in ``DEFINITIONS``, None means unknown."""
+    gaps = {"inter_token_seconds": metrics.token_gaps, "step_seconds": metrics.step_gaps}
+    special: dict[str, Any] = {
+        name: {f"p{percent}": percentile(values, percent) for percent in (50, 95, 99)}
+        for name, values in gaps.items()
+    }
+    special["rounds_by_kind"] = dict(metrics.rounds_by_kind)
+    special["acceptance_by_position"] = [
+        {"position": i, "accepted": kept, "tested": tested, "rate": _ratio(kept, tested)}
+        for i, (kept, tested) in enumerate(metrics.by_position, start=1)
+    ]
+    names = [name for name in DEFINITIONS if not name.endswith("speedup")]
+    return {name: special[name] if name in special else getattr(metrics, name) for name in names}

@@ -1,0 +1,1 @@
+"""Drafting methods behind the Proposer protocol (see mlx_specdec.proposal)."""

@@ -1,0 +1,164 @@
+"""Readout: all that the host wants to know of a round, in one array and one blocking read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .acceptance import AcceptanceRule, Decision, TargetRows
+from .backend import mx
+from .distributions import log_softmax
+from .events import Check, LawEntry, Proposed, RowDetail
+from .proposal import Proposal
+
+__all__ = ["Reading", "packed", "unpacked"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What came back: host numbers only."""
+
+    num_accepted: int
+    next_token: int
+    next_margin: float
+    health: float  # not a number when the target's rows were not
+    tokens: tuple[int, ...]
+    asked: tuple[float, ...]
+    drawn: tuple[float, ...]
+    carried: tuple[float, ...]
+    margins: tuple[float, ...]
+    target_probs: tuple[float, ...]
+    draft_probs: tuple[float, ...] | None
+    top_probs: tuple[float, ...]
+    entropies: tuple[float, ...]
+    detail: tuple[tuple[tuple[tuple[int, float], ...], ...], ...] = ()
+
+    def checks(self, rule: AcceptanceRule) -> tuple[Check, ...]:
+        """One per proposed token that the rule looked at."""
+        count = len(self.tokens)
+        looked = count if rule.checks_all else min(count, self.num_accepted + 1)
+        return tuple(
+            Check(self.asked[i], self.drawn[i], i < self.num_accepted, self.carried[i])
+            for i in range(looked)
+        )
+
+    def proposed(self, texts: tuple[str, ...]) -> tuple[Proposed, ...]:
+        draft = self.draft_probs
+        return tuple(
+            Proposed(token, texts[i], self.target_probs[i], None if draft is None else draft[i])
+            for i, token in enumerate(self.tokens)
+        )
+
+    def row_details(self, texts: dict[int, str]) -> tuple[RowDetail, ...]:
+        return tuple(
+            RowDetail(*(tuple(LawEntry(t, texts[t], p) for t, p in law) for law in row))
+            for row in self.detail
+        )
+
+    def detail_tokens(self) -> set[int]:
+        return {token for row in self.detail for law in row for token, _ in law}
+
+
+def packed(decision: Decision, rows: TargetRows, proposal: Proposal, detail: int = 0) -> mx.array:
+    """One float32 vector; ids below 2**24 are exact in it."""
+    shown = rows.log_probs if rows.log_probs is not None else log_softmax(rows.scores)
+    chosen = proposal.tokens[:, None]
+    target_probs = mx.exp(mx.take_along_axis(shown[: proposal.count], chosen, axis=-1)[:, 0])
+    parts = [
+        mx.stack(
+            [
+                decision.num_accepted.astype(mx.float32),
+                decision.next_token.astype(mx.float32),
+                decision.next_margin,
+                mx.max(shown),
+            ]
+        ),
+        proposal.tokens.astype(mx.float32),
+        decision.asked.astype(mx.float32),
+        decision.drawn.astype(mx.float32),
+        decision.carried,
+        decision.margins,
+        target_probs,
+    ]
+    if proposal.log_probs is not None:
+        parts.append(mx.exp(mx.take_along_axis(proposal.log_probs, chosen, axis=-1)[:, 0]))
+    if proposal.top_probs is not None and proposal.entropies is not None:
+        parts += [proposal.top_probs, proposal.entropies]
+    if detail:
+        parts.append(_detail(shown, proposal, decision, detail))
+    return mx.concatenate(parts)
+
+
+def _largest(rows: mx.array, count: int) -> mx.array:
+    """[rows, 2 * count]: the ids of the largest entries, then their probabilities."""
+    order = mx.argsort(-rows, axis=-1)[:, :count]
+    values = mx.take_along_axis(rows, order, axis=-1)
+    return mx.concatenate([order.astype(mx.float32), values], axis=-1)
+
+
+def _detail(shown: mx.array, proposal: Proposal, decision: Decision, count: int) -> mx.array:
+    """Target, draft and left-over law of every row, the largest entries of each."""
+    target = mx.exp(shown)
+    if proposal.count == 0:
+        draft = mx.zeros_like(target)
+    else:
+        if proposal.log_probs is not None:
+            law = mx.exp(proposal.log_probs)
+        else:
+            law = (mx.arange(target.shape[-1])[None, :] == proposal.tokens[:, None]).astype(
+                mx.float32
+            )
+        draft = mx.concatenate([law, mx.zeros((1, target.shape[-1]))])
+    scale = mx.concatenate([mx.ones((1,)), decision.carried])[:, None]
+    rest = mx.maximum(scale * target - draft, 0.0)
+    rest = rest / mx.maximum(mx.sum(rest, axis=-1, keepdims=True), 1e-30)
+    laws = [_largest(law, count) for law in (target, draft, rest)]
+    return mx.concatenate(laws, axis=-1).reshape(-1)
+
+
+def unpacked(numbers: list[float], proposal: Proposal, detail: int = 0) -> Reading:
+    """The inverse of ``packed``."""
+    count = proposal.count
+    place = 4
+
+    def take() -> tuple[float, ...]:
+        nonlocal place
+        place += count
+        return tuple(numbers[place - count : place])
+
+    tokens = tuple(int(token) for token in take())
+    asked, drawn, carried, margins, target_probs = (take() for _ in range(5))
+    draft_probs = take() if proposal.log_probs is not None else None
+    has_shape = proposal.top_probs is not None and proposal.entropies is not None
+    top_probs, entropies = (take(), take()) if has_shape else ((), ())
+    return Reading(
+        int(numbers[0]),
+        int(numbers[1]),
+        numbers[2],
+        numbers[3],
+        tokens,
+        asked,
+        drawn,
+        carried,
+        margins,
+        target_probs,
+        draft_probs,
+        top_probs,
+        entropies,
+        _detail_rows(numbers[place:], count + 1, detail) if detail else (),
+    )
+
+
+def _detail_rows(
+    numbers: list[float], rows: int, count: int
+) -> tuple[tuple[tuple[tuple[int, float], ...], ...], ...]:
+    def law(start: int) -> tuple[tuple[int, float], ...]:
+        ids = numbers[start : start + count]
+        values = numbers[start + count : start + 2 * count]
+        return tuple(
+            (int(token), value) for token, value in zip(ids, values, strict=True) if value > 0
+        )
+
+    width = 6 * count
+    return tuple(
+        tuple(law(row * width + 2 * count * which) for which in range(3)) for row in range(rows)
+    )

@@ -1,0 +1,147 @@
+"""Session: one conversation with one pair; owns both caches, on the engine thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from .answer import Answer
+from .conversation import Conversation, split_thinking
+from .errors import InvalidRequestError
+from .events import Event, Finished, Round
+from .forward import ModelRunner
+from .generation import Generation, never
+from .loaded import Pair
+from .noise import Noise
+from .proposers.draft_model import DraftModelProposer
+from .settings import Settings
+from .speculative import SpeculativeDecoder
+from .standard import StandardDecoder
+
+__all__ = ["Session"]
+
+
+class Session:
+    """Answers prompts and conversations; what a new prompt shares with the last is not read again.
+
+    Args:
+        pair: the models.
+        kv_bits: quantised caches from the first token on, in both models; None for plain ones.
+        clock: seconds.
+
+    Raises:
+        CacheNotRewindableError: a model whose cache cannot take guesses back.
+    """
+
+    def __init__(
+        self,
+        pair: Pair,
+        *,
+        kv_bits: int | None = None,
+        kv_group_size: int = 64,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.pair = pair
+        self.conversation = Conversation()
+        self.width = min(pair.tokenizer_width, pair.target.vocab_width)
+        self._clock = clock
+
+        def runner(model: object) -> ModelRunner:
+            return ModelRunner(
+                model,  # type: ignore[arg-type]
+                kv_bits=kv_bits,
+                kv_group_size=kv_group_size,
+                clock=clock,
+            )
+
+        self.target = runner(pair.target)
+        self.standard = StandardDecoder(self.target)
+        self.speculative: SpeculativeDecoder | None = None
+        self.proposer: DraftModelProposer | None = None
+        if pair.draft is not None:
+            self.proposer = DraftModelProposer(runner(pair.draft), clock)
+            self.speculative = SpeculativeDecoder(self.target, self.proposer)
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of plain text, special tokens recognised, none added."""
+        return [int(token) for token in self.pair.tokenizer.encode(text, add_special_tokens=False)]
+
+    def chat_tokens(self, prompt: str, system: str = "", think: bool | None = None) -> list[int]:
+        """Token ids of a conversation that consists of one question."""
+        conversation = Conversation(system)
+        conversation.say("user", prompt)
+        return conversation.prompt_tokens(self.pair.tokenizer, think)
+
+    def generate(
+        self,
+        prompt_tokens: Sequence[int],
+        settings: Settings,
+        *,
+        noise: Noise | None = None,
+        is_cancelled: Callable[[], bool] = never,
+    ) -> Iterator[Event]:
+        """Prefilled, Round after Round, Finished.
+
+        Raises:
+            InvalidRequestError: a setting outside its range, or a token the model does not have.
+            ContextFullError: the prompt leaves no room to answer.
+        """
+        request = settings.request(prompt_tokens)
+        if max(prompt_tokens) >= self.pair.target.vocab_width:
+            raise InvalidRequestError(
+                f"The prompt holds token {max(prompt_tokens)}, and the model has "
+                f"{self.pair.target.vocab_width}.",
+                "Encode the prompt with the target's own tokenizer.",
+            )
+        answer = Answer(
+            request,
+            self.pair.tokenizer,
+            self.pair.eos_token_ids,
+            self.pair.target.context_length,
+        )
+        generation = Generation(
+            request,
+            answer,
+            self.width,
+            noise=noise,
+            clock=self._clock,
+            is_cancelled=is_cancelled,
+        )
+        drafts = settings.draft and self.speculative is not None and settings.lookahead > 0
+        decoder = self.speculative if drafts else self.standard
+        assert decoder is not None
+        yield from decoder.generate(generation)
+
+    def ask(
+        self, text: str, settings: Settings, *, is_cancelled: Callable[[], bool] = never
+    ) -> Iterator[Event]:
+        """A user's turn and the assistant's answer; a stopped answer is kept as far as it came."""
+        self.conversation.say("user", text)
+        yield from self.reply(settings, is_cancelled=is_cancelled)
+
+    def reply(
+        self, settings: Settings, *, is_cancelled: Callable[[], bool] = never
+    ) -> Iterator[Event]:
+        """The assistant's answer to the conversation as it stands."""
+        said: list[str] = []
+        try:
+            prompt = self.conversation.prompt_tokens(self.pair.tokenizer, settings.think)
+            for event in self.generate(prompt, settings, is_cancelled=is_cancelled):
+                if isinstance(event, Round):
+                    said += [token.text for token in event.emitted]
+                elif isinstance(event, Finished):
+                    said.append(event.trailing_text)
+                yield event
+        finally:
+            answer = split_thinking("".join(said)).answer
+            if said:
+                self.conversation.say("assistant", answer)
+            elif self.conversation.messages and self.conversation.messages[-1].role == "user":
+                self.conversation.messages.pop()  # nothing was answered: ask it again as it was
+
+    def clear(self) -> None:
+        """Forget the conversation and both caches."""
+        self.conversation.clear()
+        self.target.drop()
+        if self.proposer is not None:
+            self.proposer.close()

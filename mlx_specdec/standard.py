@@ -1,0 +1,134 @@
+"""StandardDecoder: one token per pass, the next pass queued before this token is read.
+
+The reference that speculation must equal, and the baseline that it must beat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .acceptance import TargetRows
+from .backend import mx, read_floats
+from .distributions import History, adjusted_logits, log_probs
+from .draws import top_two_gap
+from .errors import NotANumberError
+from .events import Event, Round, Timings
+from .forward import ModelRunner
+from .generation import Generation
+
+__all__ = ["StandardDecoder", "target_rows"]
+
+
+def target_rows(
+    logits: mx.array, generation: Generation, history: History, position: int
+) -> TargetRows:
+    """The target's word on every row fed last: scores, and the law when one is sampled from."""
+    params = generation.request.sampling
+    width = generation.width
+    if params.is_greedy:
+        return TargetRows(adjusted_logits(logits, params, history, width), None, position)
+    law = log_probs(logits, params, history, width)
+    return TargetRows(law, law, position)
+
+
+def checked(value: float, name: str) -> None:
+    """Raises NotANumberError when ``value`` is not a number."""
+    if value != value:
+        raise NotANumberError(
+            f"{name} returned no number where a score belongs.",
+            "The weights may be damaged: download the model again, or try another quantisation.",
+        )
+
+
+class StandardDecoder:
+    """Plain decoding with the target alone.
+
+    Args:
+        target: the model with its cache.
+    """
+
+    def __init__(self, target: ModelRunner) -> None:
+        self.target = target
+
+    def generate(self, generation: Generation) -> Iterator[Event]:
+        """Prefilled, Round after Round, Finished."""
+        try:
+            yield from generation.prefill(self.target)
+            yield from self.rounds(generation)
+        except GeneratorExit:  # the reader walked away; what is queued was never committed
+            self.target.rollback()
+            raise
+        except BaseException:  # a pass broke off: nothing that was read can be trusted
+            self.target.drop()
+            raise
+        yield generation.finished()
+
+    def rounds(self, generation: Generation, limit: int | None = None) -> Iterator[Round]:
+        """Go on from whatever was emitted so far, for at most ``limit`` tokens.
+
+        With a limit nothing is queued past the last one, so that another loop can take over.
+        """
+        if generation.cancel_if_asked():
+            return
+        built = generation.clock()
+        read = self._queue(generation, None)
+        build = generation.clock() - built
+        left = limit
+        while True:
+            left = None if left is None else left - 1
+            position = len(generation.tokens)
+            wants_more = generation.answer.room > 1 and left != 0
+            built = generation.clock()
+            following = self._queue(generation, read) if wants_more else None
+            next_build = generation.clock() - built
+            waited = generation.clock()
+            token, margin = self._read(read)
+            got = generation.clock()
+            at = generation.at()
+            emitted = generation.answer.admit([token], ["sampled"], [margin])
+            over = generation.cancel_if_asked() or following is None
+            self.target.commit(generation.tokens, self.target.length)
+            event = Round(
+                index=generation.round_index,
+                position=position,
+                lookahead=0,
+                proposed=(),
+                checks=(),
+                num_accepted=0,
+                emitted=emitted,
+                timings=Timings(build, got - waited, generation.clock() - got),
+                at=at,
+            )
+            generation.round_index += 1
+            yield event
+            if over:
+                return
+            assert following is not None
+            read, build = following, next_build
+
+    def _queue(self, generation: Generation, last: mx.array | None) -> mx.array:
+        """Build and start the pass that gives the next token; ``last`` is the token before it,
+        when it is still on the device (a readout [token, margin])."""
+        if last is None:
+            known = generation.tokens[self.target.length :]
+            logits = self.target.extend(known)
+            position = len(generation.tokens)
+            history = History(generation.tokens)
+        else:
+            token = last[:1].astype(mx.int32)
+            logits = self.target.extend([], token)
+            position = len(generation.tokens) + 1
+            history = History(generation.tokens, token, first=1)
+        rows = target_rows(logits[-1:], generation, history, position)
+        scores = rows.scores
+        if rows.log_probs is not None:
+            scores = scores + generation.noise.token_gumbel(position, generation.width)
+        token = mx.argmax(scores, axis=-1)
+        readout = mx.concatenate([token.astype(mx.float32), top_two_gap(scores)])
+        mx.async_eval(readout)
+        return readout
+
+    def _read(self, readout: mx.array) -> tuple[int, float]:
+        token, margin = read_floats(readout)
+        checked(margin, self.target.loaded.name)
+        return int(token), margin
