@@ -136,7 +136,7 @@ _TABLE = (
     ),
     (
         "end_to_end_speedup",
-        "in all",
+        "speedup in all",
         "The same, from the request on: both prefills included.",
         "plain end_to_end_seconds per token / speculative end_to_end_seconds per token",
     ),
