@@ -270,6 +270,7 @@ class LatencyLedger:
 
     Phases are timed independently of the lane clock, so what remains between them,
     ``unattributed_seconds``, may be negative, and is shown as it is.
+    A second belongs to one phase: the draft's prefill is not part of a round's build.
     """
 
     prefill_seconds: float = 0.0
