@@ -12,11 +12,13 @@ does, an independent sample of the target compared with the proposal.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from .backend import mx
+from .distributions import log_softmax
 from .draws import draw_by_cdf, top_two_gap
-from .noise import Noise, stack_rows, uploaded
+from .noise import Noise, uploaded
 from .proposal import Proposal
 
 __all__ = [
@@ -37,20 +39,17 @@ class TargetRows:
     """The target's word on one round.
 
     Args:
-        scores: float32 [count + 1, width], logits after bias and penalties (arg-max choices).
-        log_probs: float32 [count + 1, width], the law sampled from; at temperature 0 None.
+        scores: float32 [count + 1, width], what choices are made on (scaled_scores).
         position: absolute index of the first proposed token.
     """
 
     scores: mx.array
-    log_probs: mx.array | None
     position: int
 
-    @property
+    @cached_property
     def law(self) -> mx.array:
-        if self.log_probs is None:
-            raise ValueError("temperature 0 has no law to sample from")
-        return self.log_probs
+        """Log of the law sampled from; at temperature 0 of the softmax of the logits."""
+        return log_softmax(self.scores)
 
 
 @dataclass(frozen=True)
@@ -246,7 +245,7 @@ class CoupledRule(_OwnTokenRule):
     name = "coupled"
 
     def _scores(self, rows: TargetRows, count: int, noise: Noise) -> mx.array:
-        return rows.law + stack_rows(noise, rows.position, count + 1, rows.law.shape[-1])
+        return rows.scores + noise.token_rows(rows.position, count + 1, rows.scores.shape[-1])
 
 
 class MatchRule(CoupledRule):

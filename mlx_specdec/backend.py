@@ -49,7 +49,10 @@ __all__ = [
     "nn",
     "peak_memory_bytes",
     "read_floats",
+    "release_thread",
+    "release_unused_memory",
     "reset_peak_memory",
+    "set_wired_limit",
     "tree_flatten",
     "tree_map",
     "tree_unflatten",
@@ -110,9 +113,33 @@ def gpu_memory_limit_bytes() -> int:
     return recommended or _device_memory_bytes()
 
 
+def release_thread() -> None:
+    """End MLX's own threads behind the calling one, which is about to end itself.
+
+    Without it a process that ends soon afterwards is aborted now and then (MLX 0.32.4, Linux).
+    """
+    mx.synchronize()
+    clear = getattr(mx, "clear_streams", None)
+    if clear is not None:
+        clear()
+
+
 def peak_memory_bytes() -> int:
     """Return the most bytes MLX has held at once since the last reset."""
     return int(mx.get_peak_memory())
+
+
+def set_wired_limit(num_bytes: int) -> int:
+    """Set how many bytes the system must keep in memory, and return the limit before.
+
+    0 is the system's default. Does nothing where there is no such limit (not Metal).
+    """
+    return int(mx.set_wired_limit(num_bytes)) if is_metal() else 0
+
+
+def release_unused_memory() -> None:
+    """Give back the buffers that MLX keeps for reuse."""
+    mx.clear_cache()
 
 
 def reset_peak_memory() -> None:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import InvalidRequestError
 
-__all__ = ["Conversation", "Message", "Thought", "has_chat_template", "split_thinking"]
+__all__ = [
+    "THINK_END",
+    "THINK_START",
+    "Conversation",
+    "Message",
+    "Thought",
+    "has_chat_template",
+    "split_thinking",
+]
+
+THINK_START, THINK_END = "<think>", "</think>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +38,7 @@ class Thought:
     is_open: bool
 
 
-def split_thinking(text: str, start: str = "<think>", end: str = "</think>") -> Thought:
+def split_thinking(text: str, start: str = THINK_START, end: str = THINK_END) -> Thought:
     """Thinking and answer of a reply; an empty block counts as none."""
     head, found, rest = text.partition(start)
     if not found or head.strip():
@@ -44,10 +55,14 @@ def has_chat_template(tokenizer: Any) -> bool:
 
 @dataclass
 class Conversation:
-    """The messages so far, an optional system prompt before them."""
+    """The messages so far, an optional system prompt before them.
+
+    ``template_options`` are handed to the chat template with every prompt.
+    """
 
     system: str = ""
     messages: list[Message] = field(default_factory=list)
+    template_options: Mapping[str, Any] = field(default_factory=dict)
 
     def say(self, role: str, content: str) -> None:
         self.messages.append(Message(role, content))
@@ -86,7 +101,9 @@ class Conversation:
         said = [{"role": message.role, "content": message.content} for message in self.messages]
         if self.system:
             said.insert(0, {"role": "system", "content": self.system})
-        options: dict[str, Any] = {} if think is None else {"enable_thinking": think}
+        options = dict(self.template_options)
+        if think is not None:
+            options["enable_thinking"] = think
         try:
             ids = tokenizer.apply_chat_template(
                 said, add_generation_prompt=True, tokenize=True, return_dict=False, **options

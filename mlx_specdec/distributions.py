@@ -10,11 +10,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .backend import mx
+from .backend import backend_name, mx
 from .filters import filtered
 from .request import SamplingParams
 
-__all__ = ["History", "adjusted_logits", "fitted", "log_probs", "log_softmax", "probs"]
+__all__ = [
+    "History",
+    "adjusted_logits",
+    "fitted",
+    "log_probs",
+    "log_softmax",
+    "probs",
+    "scaled_scores",
+]
+
+_WIDE = 16_384
+_SUM_BLOCK = 64
+_TINY_TEMPERATURE = 1e-2  # below it scores / temperature could overflow
 
 
 @dataclass(frozen=True)
@@ -84,24 +96,55 @@ def adjusted_logits(
 
 
 def log_softmax(scores: mx.array) -> mx.array:
-    return scores - mx.logsumexp(scores, axis=-1, keepdims=True)
+    """Log-probabilities [rows, width] of scores [rows, width], in float32."""
+    return scores - _log_total(scores)
+
+
+def _log_total(scores: mx.array) -> mx.array:
+    """logsumexp of each row: [rows, 1].
+
+    MLX's CPU backend adds a row one number after the other; over 150,000 entries the sum is then
+    off by up to 2e-4. There wide rows are added in blocks.
+    """
+    rows, width = scores.shape
+    if width < _WIDE or backend_name() != "cpu":
+        return mx.logsumexp(scores, axis=-1, keepdims=True)
+    short = -width % _SUM_BLOCK
+    if short:
+        scores = mx.concatenate([scores, mx.full((rows, short), -mx.inf)], axis=-1)
+    blocks = mx.logsumexp(scores.reshape(rows, -1, _SUM_BLOCK), axis=-1)
+    return mx.logsumexp(blocks, axis=-1, keepdims=True)
+
+
+def scaled_scores(
+    logits: mx.array, params: SamplingParams, history: History, width: int
+) -> mx.array:
+    """Scores [rows, width] that a choice is made on, not normalised.
+
+    At a temperature their softmax is the law sampled from; at temperature 0 they are the logits
+    after bias and penalties, to take the arg-max of. Plain decoding and the coupled rule add
+    noise to these very numbers, so that rounding cannot tell them apart.
+    """
+    scores = adjusted_logits(logits, params, history, width)
+    if params.is_greedy:
+        return scores
+    if params.has_filters:
+        scores = filtered(log_softmax(scores), params.top_p, params.min_p, params.top_k)
+    if params.temperature == 1:
+        return scores
+    if params.temperature < _TINY_TEMPERATURE:
+        # From the top down: it overflows to -inf below the best score, never at it.
+        scores = scores - mx.max(scores, axis=-1, keepdims=True)
+    return scores * (1.0 / params.temperature)
 
 
 def log_probs(logits: mx.array, params: SamplingParams, history: History, width: int) -> mx.array:
     """The log of the law sampled from: float32 [rows, width], normalised.
 
     At temperature 0 it is the law at temperature 1 without filters: what is shown beside an
-    arg-max choice, which is made on ``adjusted_logits``.
+    arg-max choice.
     """
-    scores = adjusted_logits(logits, params, history, width)
-    if params.is_greedy or not (params.has_filters or params.temperature != 1):
-        return log_softmax(scores)
-    if params.has_filters:
-        scores = filtered(log_softmax(scores), params.top_p, params.min_p, params.top_k)
-    if params.temperature != 1:
-        # From the top down, so that a tiny temperature overflows to -inf below it, never at it.
-        scores = (scores - mx.max(scores, axis=-1, keepdims=True)) / params.temperature
-    return log_softmax(scores)
+    return log_softmax(scaled_scores(logits, params, history, width))
 
 
 def probs(logits: mx.array, params: SamplingParams, history: History, width: int) -> mx.array:

@@ -14,11 +14,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from .backend import release_thread
 from .conversation import Conversation, Message
 from .errors import InvalidRequestError, ModelNotFoundError, SpecdecError
 from .events import Event, Failed, Finished, Prefilled, Round
@@ -28,34 +29,13 @@ from .locate import locate
 from .metrics import Metrics, fold
 from .model_spec import ModelSpec
 from .registry import Registry
-from .request import SamplingParams
 from .service import EngineThread, JobHandle
 from .session import Session
-from .settings import Settings
+from .settings import Settings, settings_from
 
-__all__ = ["Engine", "Reply", "Stream", "load", "settings_from"]
+__all__ = ["Engine", "Reply", "Stream", "load"]
 
-_SAMPLING_NAMES = tuple(field.name for field in fields(SamplingParams))
 Prompt = str | Sequence[int | Mapping[str, str]]
-
-
-def settings_from(base: Settings, **changes: Any) -> Settings:
-    """``base`` with keywords of Settings and of SamplingParams (temperature, top_p, ...) changed.
-
-    Raises:
-        InvalidRequestError: a keyword that neither knows, or a value outside its range.
-    """
-    law = {name: changes.pop(name) for name in list(changes) if name in _SAMPLING_NAMES}
-    unknown = set(changes) - {field.name for field in fields(Settings)}
-    if unknown:
-        raise InvalidRequestError(
-            f"There is no setting {sorted(unknown)[0]!r}.",
-            f"Settings are {', '.join([*_SAMPLING_NAMES, *(f.name for f in fields(Settings))])}.",
-        )
-    if law:
-        known = {name: getattr(base.sampling, name) for name in _SAMPLING_NAMES}
-        changes["sampling"] = SamplingParams(**{**known, **law})
-    return base.changed(**changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +59,16 @@ class Stream:
         """Prefilled, Round after Round, Finished.
 
         Raises:
-            SpecdecError: what went wrong on the engine thread.
+            SpecdecError: what went wrong on the engine thread; an error that we did not foresee is
+                its cause.
         """
         for event in self._handle:
             self._seen.append(event)
             if isinstance(event, Failed):
-                raise self._handle.error or SpecdecError(event.message, event.hint)
+                error = self._handle.error
+                if isinstance(error, SpecdecError):
+                    raise error
+                raise SpecdecError(event.message, event.hint) from error
             yield event
 
     def __iter__(self) -> Iterator[str]:
@@ -154,7 +138,10 @@ class Engine:
             InvalidRequestError: a setting outside its range.
         """
         raw = bool(settings.pop("raw", False))
-        wanted = settings_from(self.settings, **settings)
+        return self.answer(prompt, settings_from(self.settings, **settings), raw=raw)
+
+    def answer(self, prompt: Prompt, wanted: Settings, *, raw: bool = False) -> Stream:
+        """As ``stream``, with the settings made already."""
         wanted.request((0,))  # a wrong setting is an error here, not on the other thread
 
         def job(is_cancelled: Any) -> Iterator[Event]:
@@ -188,9 +175,9 @@ class Engine:
         ]
         return Conversation(messages=said).prompt_tokens(self.pair.tokenizer, think)
 
-    def close(self) -> None:
-        """Cancel what runs and end the thread."""
-        self.thread.close()
+    def close(self) -> bool:
+        """Cancel what runs and end the thread; see EngineThread.close for what False means."""
+        return self.thread.close()
 
     def __enter__(self) -> Engine:
         return self
@@ -213,6 +200,22 @@ def _folder(spec: ModelSpec) -> Path:
     return found.path
 
 
+def _with_ends(pair: Pair, texts: Sequence[str]) -> Pair:
+    vocabulary = pair.tokenizer.get_vocab() if texts else {}
+    ends = set(pair.eos_token_ids)
+    for text in texts:
+        token = vocabulary.get(text)
+        if token is None and text.isdecimal() and int(text) < pair.tokenizer_width:
+            token = int(text)
+        if token is None:
+            raise InvalidRequestError(
+                f"{text!r} is not a token of {pair.target.name}.",
+                "Give one token as the tokenizer writes it; for other texts there is --stop.",
+            )
+        ends.add(int(token))
+    return replace(pair, eos_token_ids=frozenset(ends))
+
+
 def load(
     target: str,
     draft: str | None = None,
@@ -220,21 +223,24 @@ def load(
     kv_bits: int | None = None,
     kv_group_size: int = 64,
     trust_remote_code: bool = False,
+    extra_eos_tokens: Sequence[str] = (),
 ) -> Engine:
     """Load a pair that is on this machine.
 
     Args:
         target: alias, repository id or folder.
         draft: the same; None takes the target's default draft, ``"none"`` decodes plainly.
+        extra_eos_tokens: texts (or ids) of tokens that end an answer as well.
 
     Raises:
+        InvalidRequestError: an extra end token that the tokenizer does not have.
         UnknownModelError, ModelNotFoundError, DraftLoadError, PairMismatchError,
         CacheNotRewindableError: see their classes.
     """
     pair_spec = Registry.load().resolve_pair(target, draft)
     target_path = _folder(pair_spec.target)
     draft_path = _folder(pair_spec.draft) if pair_spec.draft is not None else None
-    thread = EngineThread()
+    thread = EngineThread(at_end=release_thread)
 
     def make() -> Session:
         pair = load_pair(
@@ -246,6 +252,7 @@ def load(
             target_name=pair_spec.target.alias,
             draft_name=pair_spec.draft.alias if pair_spec.draft is not None else "",
         )
+        pair = _with_ends(pair, extra_eos_tokens)
         return Session(pair, kv_bits=kv_bits, kv_group_size=kv_group_size)
 
     try:

@@ -6,13 +6,16 @@ import time
 from collections.abc import Callable, Iterator
 
 from .answer import Answer
-from .backend import peak_memory_bytes
+from .backend import peak_memory_bytes, release_unused_memory
 from .events import Finished, Prefilled
 from .forward import Cancelled, ModelRunner
 from .noise import KeyedNoise, Noise
 from .request import GenerateRequest
 
 __all__ = ["Generation", "never"]
+
+
+_CLEAR_EVERY = 256  # tokens between two times that unused buffers are given back
 
 
 def never() -> bool:
@@ -49,6 +52,7 @@ class Generation:
         self.clock = clock
         self.is_cancelled = is_cancelled
         self.round_index = 0
+        self._cleared_at = len(answer.tokens)
         self._started = clock()
 
     @property
@@ -78,9 +82,14 @@ class Generation:
             return
         target.align(prompt[:-1])
         target.cache.evaluate()
+        release_unused_memory()
         yield Prefilled(len(prompt), reused, self.at() - began, self.at())
 
     def cancel_if_asked(self) -> bool:
+        """Once a round: whether the answer is over, by a cancel too."""
+        if len(self.tokens) - self._cleared_at >= _CLEAR_EVERY:
+            self._cleared_at = len(self.tokens)
+            release_unused_memory()
         if not self.is_over and self.is_cancelled():
             self.answer.finish_reason = "cancelled"
         return self.is_over

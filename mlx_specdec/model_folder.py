@@ -87,6 +87,23 @@ def check_tokenizer_files(path: Path) -> None:
         raise IncompleteModelError(
             f"{model_name(path)} is incomplete: tokenizer.json is missing.", _AGAIN
         )
+    file = path / "tokenizer.json"
+    if file.is_file() and not _is_tokenizer(file):
+        raise IncompleteModelError(
+            f"The tokenizer of {model_name(path)} cannot be read: tokenizer.json is damaged.",
+            _AGAIN,
+        )
+
+
+def _is_tokenizer(file: Path) -> bool:
+    """Whether the tokenizers library can read a file; for one that is damaged it raises a bare
+    Exception, so what it would stumble over is looked at first."""
+    try:
+        content = json.loads(file.read_bytes())
+    except ValueError:
+        return False
+    model = content.get("model") if isinstance(content, dict) else None
+    return isinstance(model, dict) and isinstance(model.get("vocab"), dict | list)
 
 
 def same_tokenizer(first: Path, second: Path) -> bool:

@@ -15,8 +15,9 @@ from typing import Protocol
 from .backend import mx
 from .draws import gumbel
 
-__all__ = ["KeyedNoise", "Noise", "RoundNoise", "stack_rows", "uploaded"]
+__all__ = ["KeyedNoise", "Noise", "RoundNoise", "uploaded"]
 
+_BLOCK = 8  # positions whose noise is made together
 _COIN_BITS = 23  # one less than float32 holds: total * uniform stays below total
 
 
@@ -31,7 +32,7 @@ class RoundNoise(Protocol):
 class Noise(Protocol):
     """Everything random in one generation."""
 
-    def token_gumbel(self, position: int, width: int) -> mx.array: ...
+    def token_rows(self, first: int, count: int, width: int) -> mx.array: ...
     def round(self, index: int) -> RoundNoise: ...
 
 
@@ -66,32 +67,37 @@ class _KeyedRound:
 
 
 class KeyedNoise:
-    """The product's noise. One Gumbel vector a position, computed once and then shared."""
+    """The product's noise: one Gumbel vector a position, computed once and shared.
+
+    Vectors are made a block of positions at a time, since on a small model the cost of starting
+    the operations is more than their work.
+    """
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self._vectors: dict[int, mx.array] = {}
+        self._blocks: dict[int, mx.array] = {}
 
-    def token_gumbel(self, position: int, width: int) -> mx.array:
-        """Standard Gumbel noise [width] of the token at ``position`` (float32)."""
-        vector = self._vectors.get(position)
-        if vector is None or vector.shape[0] != width:
-            first, second = struct.unpack("<II", _digest(self.seed, "token", position, 0)[:8])
-            vector = gumbel(mx.array([first, second], dtype=mx.uint32), (width,))
-            self._vectors[position] = vector
-        return vector
+    def token_rows(self, first: int, count: int, width: int) -> mx.array:
+        """Standard Gumbel noise float32 [count, width] of the tokens from ``first`` on."""
+        block, row = divmod(first, _BLOCK)
+        last = (first + count - 1) // _BLOCK
+        if block == last:
+            return self._block(block, width)[row : row + count]
+        parts = mx.concatenate([self._block(b, width) for b in range(block, last + 1)])
+        return parts[row : row + count]
 
-    def forget_before(self, position: int) -> None:
-        for old in [key for key in self._vectors if key < position]:
-            del self._vectors[old]
+    def _block(self, index: int, width: int) -> mx.array:
+        vectors = self._blocks.get(index)
+        if vectors is None or vectors.shape[1] != width:
+            first, second = struct.unpack("<II", _digest(self.seed, "token", index, 0)[:8])
+            vectors = gumbel(mx.array([first, second], dtype=mx.uint32), (_BLOCK, width))
+            self._blocks[index] = vectors
+            for old in [key for key in self._blocks if key < index - 1]:
+                del self._blocks[old]  # decoding moves on; a round reaches into two blocks
+        return vectors
 
     def round(self, index: int) -> RoundNoise:
         return _KeyedRound(self.seed, index)
-
-
-def stack_rows(noise: Noise, first: int, count: int, width: int) -> mx.array:
-    """Gumbel rows [count, width] of any Noise, from position ``first`` on."""
-    return mx.stack([noise.token_gumbel(first + i, width) for i in range(count)])
 
 
 def uploaded(values: Sequence[float]) -> mx.array:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from .acceptance import AcceptanceRule, Decision, TargetRows
 from .backend import mx
-from .distributions import log_softmax
 from .events import Check, LawEntry, Proposed, RowDetail
 from .proposal import Proposal
 
@@ -60,7 +59,7 @@ class Reading:
 
 def packed(decision: Decision, rows: TargetRows, proposal: Proposal, detail: int = 0) -> mx.array:
     """One float32 vector; ids below 2**24 are exact in it."""
-    shown = rows.log_probs if rows.log_probs is not None else log_softmax(rows.scores)
+    shown = rows.law
     chosen = proposal.tokens[:, None]
     target_probs = mx.exp(mx.take_along_axis(shown[: proposal.count], chosen, axis=-1)[:, 0])
     parts = [

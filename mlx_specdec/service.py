@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from .errors import SpecdecError
 from .events import Event, Failed, Finished
 
-__all__ = ["EngineThread", "JobHandle"]
+__all__ = ["EngineThread", "JobHandle", "is_any_running"]
 
 T = TypeVar("T")
 Job = Callable[[Callable[[], bool]], Iterator[Event]]
@@ -73,14 +73,30 @@ class JobHandle:
         self._events.put(_END)
 
 
-class EngineThread:
-    """A daemon thread with a queue of jobs, one at a time."""
+class _Worker(threading.Thread):
+    """The thread below an EngineThread."""
 
-    def __init__(self, name: str = "mlx-specdec-engine") -> None:
+
+def is_any_running() -> bool:
+    """Whether an engine's thread is alive: a process that ends now must use os._exit."""
+    return any(isinstance(thread, _Worker) for thread in threading.enumerate())
+
+
+class EngineThread:
+    """A daemon thread with a queue of jobs, one at a time.
+
+    Args:
+        at_end: called on the thread as its last act.
+    """
+
+    def __init__(
+        self, name: str = "mlx-specdec-engine", at_end: Callable[[], None] = lambda: None
+    ) -> None:
+        self._at_end = at_end
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._current: JobHandle | None = None
         self._is_closed = False
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread = _Worker(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     def submit(self, job: Job) -> JobHandle:
@@ -135,17 +151,18 @@ class EngineThread:
     def _run(self) -> None:
         while (work := self._jobs.get()) is not None:
             work()
+        self._at_end()
 
     def _run_job(self, job: Job, handle: JobHandle) -> None:
         started = time.perf_counter()
         self._current = handle
         try:
-            if handle.is_cancelled:
+            if handle.is_cancelled or self._is_closed:
                 handle._put(Finished("cancelled", 0.0))
                 return
             for event in job(lambda: handle.is_cancelled):
                 handle._put(event)
-        except Exception as error:  # noqa: BLE001  a job must not end the engine's thread
+        except BaseException as error:  # noqa: BLE001  a job must not end the engine's thread
             handle.error = error
             handle._put(_failed(error, time.perf_counter() - started))
         finally:
@@ -153,7 +170,7 @@ class EngineThread:
             handle._end()
 
 
-def _failed(error: Exception, at: float) -> Failed:
+def _failed(error: BaseException, at: float) -> Failed:
     if isinstance(error, SpecdecError):
         return Failed(type(error).__name__, error.title, error.message, error.hint, at)
     return Failed(

@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from .answer import Answer
-from .conversation import Conversation, split_thinking
+from .backend import release_unused_memory
+from .conversation import THINK_START, Conversation, split_thinking
 from .errors import InvalidRequestError
 from .events import Event, Finished, Round
 from .forward import ModelRunner
 from .generation import Generation, never
 from .loaded import Pair
+from .memory_room import MemoryRoom, wired
 from .noise import Noise
 from .proposers.draft_model import DraftModelProposer
 from .settings import Settings
@@ -19,6 +21,8 @@ from .speculative import SpeculativeDecoder
 from .standard import StandardDecoder
 
 __all__ = ["Session"]
+
+_SOME_TOKENS = 4096  # what is wired for an answer without a limit
 
 
 class Session:
@@ -43,8 +47,12 @@ class Session:
     ) -> None:
         self.pair = pair
         self.conversation = Conversation()
+        self.begins_thinking = False  # whether the reply under way starts inside a thinking block
         self.width = min(pair.tokenizer_width, pair.target.vocab_width)
         self._clock = clock
+        self.room = MemoryRoom.of(pair)
+        limits = [pair.target.context_length, self.room.tokens()]
+        self.context_length = min((limit for limit in limits if limit is not None), default=None)
 
         def runner(model: object) -> ModelRunner:
             return ModelRunner(
@@ -63,8 +71,19 @@ class Session:
             self.speculative = SpeculativeDecoder(self.target, self.proposer)
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of plain text, special tokens recognised, none added."""
-        return [int(token) for token in self.pair.tokenizer.encode(text, add_special_tokens=False)]
+        """Token ids of plain text, special tokens recognised.
+
+        As mlx-lm does, the tokenizer's own beginning is added unless the text has it already.
+        """
+        tokenizer = self.pair.tokenizer
+        beginning = getattr(tokenizer, "bos_token", None)
+        added = beginning is None or not text.startswith(beginning)
+        return [int(token) for token in tokenizer.encode(text, add_special_tokens=added)]
+
+    def opens_thinking(self, prompt_tokens: Sequence[int]) -> bool:
+        """Whether the prompt ends inside a thinking block, as some chat templates make it."""
+        end = str(self.pair.tokenizer.decode(list(prompt_tokens[-8:]))).rstrip()
+        return end.endswith(THINK_START)
 
     def chat_tokens(self, prompt: str, system: str = "", think: bool | None = None) -> list[int]:
         """Token ids of a conversation that consists of one question."""
@@ -97,7 +116,7 @@ class Session:
             request,
             self.pair.tokenizer,
             self.pair.eos_token_ids,
-            self.pair.target.context_length,
+            self.context_length,
         )
         generation = Generation(
             request,
@@ -110,7 +129,9 @@ class Session:
         drafts = settings.draft and self.speculative is not None and settings.lookahead > 0
         decoder = self.speculative if drafts else self.standard
         assert decoder is not None
-        yield from decoder.generate(generation)
+        expected = len(prompt_tokens) + min(request.max_tokens or _SOME_TOKENS, _SOME_TOKENS)
+        with wired(self.room, expected):
+            yield from decoder.generate(generation)
 
     def ask(
         self, text: str, settings: Settings, *, is_cancelled: Callable[[], bool] = never
@@ -124,8 +145,10 @@ class Session:
     ) -> Iterator[Event]:
         """The assistant's answer to the conversation as it stands."""
         said: list[str] = []
+        self.begins_thinking = False
         try:
             prompt = self.conversation.prompt_tokens(self.pair.tokenizer, settings.think)
+            self.begins_thinking = self.opens_thinking(prompt)
             for event in self.generate(prompt, settings, is_cancelled=is_cancelled):
                 if isinstance(event, Round):
                     said += [token.text for token in event.emitted]
@@ -133,7 +156,8 @@ class Session:
                     said.append(event.trailing_text)
                 yield event
         finally:
-            answer = split_thinking("".join(said)).answer
+            opening = THINK_START if self.begins_thinking else ""
+            answer = split_thinking(opening + "".join(said)).answer
             if said:
                 self.conversation.say("assistant", answer)
             elif self.conversation.messages and self.conversation.messages[-1].role == "user":
@@ -145,3 +169,4 @@ class Session:
         self.target.drop()
         if self.proposer is not None:
             self.proposer.close()
+        release_unused_memory()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from .errors import InvalidRequestError
 from .request import GenerateRequest, SamplingParams
 
-__all__ = ["Settings"]
+__all__ = ["Settings", "settings_from"]
+
+_SAMPLING_NAMES = tuple(field.name for field in fields(SamplingParams))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +58,22 @@ class Settings:
 
     def changed(self, **changes: Any) -> Settings:
         return replace(self, **changes)
+
+
+def settings_from(base: Settings, **changes: Any) -> Settings:
+    """``base`` with keywords of Settings and of SamplingParams (temperature, top_p, ...) changed.
+
+    Raises:
+        InvalidRequestError: a keyword that neither knows, or a value outside its range.
+    """
+    law = {name: changes.pop(name) for name in list(changes) if name in _SAMPLING_NAMES}
+    unknown = set(changes) - {field.name for field in fields(Settings)}
+    if unknown:
+        raise InvalidRequestError(
+            f"There is no setting {sorted(unknown)[0]!r}.",
+            f"Settings are {', '.join([*_SAMPLING_NAMES, *(f.name for f in fields(Settings))])}.",
+        )
+    if law:
+        known = {name: getattr(base.sampling, name) for name in _SAMPLING_NAMES}
+        changes["sampling"] = SamplingParams(**{**known, **law})
+    return base.changed(**changes)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .acceptance import AcceptanceRule, rule_named
+from .acceptance import AcceptanceRule, TargetRows, rule_named
 from .backend import mx, read_floats
-from .distributions import History
+from .distributions import History, scaled_scores
 from .events import Emitted, Event, Round, Timings
 from .forward import ModelRunner
 from .generation import Generation
 from .proposal import Proposal, Proposer
 from .readout import Reading, packed, unpacked
-from .standard import StandardDecoder, checked, target_rows
+from .standard import StandardDecoder, checked
 
 __all__ = ["SpeculativeDecoder"]
 
@@ -72,7 +72,7 @@ class SpeculativeDecoder:
             return
         self.proposer.begin(request, generation.width)
         current = self._queue(generation, rule)
-        while current is not None:
+        while isinstance(current, _Pass):
             waited = generation.clock()
             reading = unpacked(read_floats(current.readout), current.proposal, request.detail)
             got, at = generation.clock(), generation.at()
@@ -84,7 +84,7 @@ class SpeculativeDecoder:
             over = generation.cancel_if_asked()
             event_index = generation.round_index
             generation.round_index += 1
-            following = None if over else self._queue(generation, rule)
+            following = "" if over else self._queue(generation, rule)
             timings = Timings(
                 current.build_seconds, got - waited, after, current.proposal.prefill_seconds
             )
@@ -94,10 +94,10 @@ class SpeculativeDecoder:
             if over:
                 return
             current = following
-        yield from self.standard.rounds(generation)
+        yield from self.standard.rounds(generation, note=current)
 
-    def _queue(self, generation: Generation, rule: AcceptanceRule) -> _Pass | None:
-        """Build the guesses, the check and the verdict, and start them; None: nothing to guess.
+    def _queue(self, generation: Generation, rule: AcceptanceRule) -> _Pass | str:
+        """Build the guesses, the check and the verdict, and start them; or say why not.
 
         One guess fewer than there is room for: the check brings a token of its own.
         """
@@ -108,16 +108,19 @@ class SpeculativeDecoder:
             context, lookahead, generation.noise, generation.round_index
         )
         if proposal.count == 0 and proposal.note:
-            return None
+            return proposal.note
         known = context[self.target.length :]
         logits = self.target.extend(known, proposal.tokens if proposal.count else None)
         logits = logits[len(known) - 1 :]
         history = History(context, proposal.tokens if proposal.count else None)
-        rows = target_rows(logits, generation, history, len(context))
+        params = generation.request.sampling
+        scores = scaled_scores(logits, params, history, generation.width)
+        rows = TargetRows(scores, len(context))
         decision = rule.decide(rows, proposal, generation.noise, generation.round_index)
         readout = packed(decision, rows, proposal, generation.request.detail)
         mx.async_eval(readout)
-        return _Pass(readout, proposal, lookahead, len(context), generation.clock() - built)
+        build = generation.clock() - built - proposal.prefill_seconds
+        return _Pass(readout, proposal, lookahead, len(context), build)
 
     def _admit(
         self, generation: Generation, current: _Pass, reading: Reading
@@ -138,10 +141,6 @@ class SpeculativeDecoder:
         valid = current.verified + reading.num_accepted
         self.target.commit(generation.tokens, valid)
         self.proposer.commit(generation.tokens, valid)
-        noise = generation.noise
-        forget = getattr(noise, "forget_before", None)
-        if forget is not None:
-            forget(len(generation.tokens))
 
     def _event(
         self,

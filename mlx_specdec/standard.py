@@ -7,28 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .acceptance import TargetRows
 from .backend import mx, read_floats
-from .distributions import History, adjusted_logits, log_probs
+from .distributions import History, scaled_scores
 from .draws import top_two_gap
 from .errors import NotANumberError
 from .events import Event, Round, Timings
 from .forward import ModelRunner
 from .generation import Generation
 
-__all__ = ["StandardDecoder", "target_rows"]
-
-
-def target_rows(
-    logits: mx.array, generation: Generation, history: History, position: int
-) -> TargetRows:
-    """The target's word on every row fed last: scores, and the law when one is sampled from."""
-    params = generation.request.sampling
-    width = generation.width
-    if params.is_greedy:
-        return TargetRows(adjusted_logits(logits, params, history, width), None, position)
-    law = log_probs(logits, params, history, width)
-    return TargetRows(law, law, position)
+__all__ = ["StandardDecoder", "checked"]
 
 
 def checked(value: float, name: str) -> None:
@@ -63,10 +50,13 @@ class StandardDecoder:
             raise
         yield generation.finished()
 
-    def rounds(self, generation: Generation, limit: int | None = None) -> Iterator[Round]:
+    def rounds(
+        self, generation: Generation, limit: int | None = None, note: str = ""
+    ) -> Iterator[Round]:
         """Go on from whatever was emitted so far, for at most ``limit`` tokens.
 
         With a limit nothing is queued past the last one, so that another loop can take over.
+        ``note`` says in every round why nothing is drafted.
         """
         if generation.cancel_if_asked():
             return
@@ -98,6 +88,7 @@ class StandardDecoder:
                 emitted=emitted,
                 timings=Timings(build, got - waited, generation.clock() - got),
                 at=at,
+                note=note,
             )
             generation.round_index += 1
             yield event
@@ -119,10 +110,10 @@ class StandardDecoder:
             logits = self.target.extend([], token)
             position = len(generation.tokens) + 1
             history = History(generation.tokens, token, first=1)
-        rows = target_rows(logits[-1:], generation, history, position)
-        scores = rows.scores
-        if rows.log_probs is not None:
-            scores = scores + generation.noise.token_gumbel(position, generation.width)
+        params = generation.request.sampling
+        scores = scaled_scores(logits[-1:], params, history, generation.width)
+        if not params.is_greedy:
+            scores = scores + generation.noise.token_rows(position, 1, generation.width)
         token = mx.argmax(scores, axis=-1)
         readout = mx.concatenate([token.astype(mx.float32), top_two_gap(scores)])
         mx.async_eval(readout)

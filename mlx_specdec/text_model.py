@@ -38,14 +38,11 @@ def load_tokenizer(path: Path, *, trust_remote_code: bool = False) -> Any:
         raise UnsupportedModelError(
             f"The tokenizer of {name} needs something that is not installed: {first_line(error)}."
         ) from error
-    except Exception as error:
-        # The tokenizers library raises bare Exception for a damaged file, and nothing narrower.
-        if type(error) is Exception or isinstance(error, _DAMAGED):
-            raise IncompleteModelError(
-                f"The tokenizer of {name} cannot be read: {first_line(error)}.",
-                "Download the model again.",
-            ) from error
-        raise
+    except _DAMAGED as error:
+        raise IncompleteModelError(
+            f"The tokenizer of {name} cannot be read: {first_line(error)}.",
+            "Download the model again.",
+        ) from error
     _repair_decoder(tokenizer)
     tokenizer._detokenizer = _checked_detokenizer(tokenizer)
     return tokenizer

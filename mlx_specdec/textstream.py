@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["TextStream", "decoder_of"]
 
 _REPLACEMENT = "\ufffd"
-_LONGEST_SPLIT = 8  # tokens one character can be spread over; after that it is really broken
+_LONGEST_SPLIT = 8  # tokens held back at most; one character takes four
 
 
 def decoder_of(tokenizer: Any) -> Callable[[list[int]], str]:
@@ -74,13 +74,23 @@ class TextStream:
         before = self._decode(self._window[: self._settled]) if self._settled else ""
         now = self._decode(self._window) if self._window else ""
         pending = len(self._window) - self._settled
-        if now.endswith(_REPLACEMENT) and not final and pending <= _LONGEST_SPLIT:
-            return ""
+        end = len(self._window)
+        if now.endswith(_REPLACEMENT) and not final:
+            if pending <= _LONGEST_SPLIT:
+                return ""
+            end = self._clean_cut(now)
+            now = self._decode(self._window[:end])
         # Keep the last settled tokens as context: a decoder may join or trim at its start.
         fresh = now[len(before) :]
-        self._window = self._window[self._settled :]
-        self._settled = len(self._window)
+        self._window, self._settled = self._window[self._settled :], end - self._settled
         return fresh
+
+    def _clean_cut(self, now: str) -> int:
+        """Tokens whose text is final though the end is broken: what comes can still complete a
+        character that began in the last three."""
+        last = len(self._window) - 3
+        cuts = range(last, last - 4, -1)
+        return next((n for n in cuts if now.startswith(self._decode(self._window[:n]))), last)
 
     def _past_stops(self, fresh: str) -> str:
         text = self._held + fresh

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from ..backend import mx
-from ..distributions import History, adjusted_logits, log_probs, log_softmax
+from ..distributions import History, log_softmax, scaled_scores
 from ..draws import draw_by_cdf
 from ..forward import ModelRunner
 from ..noise import Noise, uploaded
@@ -95,7 +95,8 @@ class DraftModelProposer:
         rows: list[mx.array] = []
         for step in range(lookahead):
             row = self._row(known, tokens)
-            scores = adjusted_logits(row, self._params, self._history(context, tokens), self._width)
+            history = self._history(context, tokens)
+            scores = scaled_scores(row, self._params, history, self._width)
             tokens.append(mx.argmax(scores, axis=-1).astype(mx.int32))
             rows.append(scores)
             if step == 0:
@@ -117,10 +118,12 @@ class DraftModelProposer:
         laws: list[mx.array] = []
         for step in range(lookahead):
             row = self._row(known, tokens)
-            law = log_probs(row, self._params, self._history(context, tokens), self._width)
+            history = self._history(context, tokens)
+            scores = scaled_scores(row, self._params, history, self._width)
+            law = log_softmax(scores)
             if coupled:
-                shared = noise.token_gumbel(len(context) + step, self._width)
-                token = mx.argmax(law + shared, axis=-1)
+                shared = noise.token_rows(len(context) + step, 1, self._width)
+                token = mx.argmax(scores + shared, axis=-1)
             else:
                 token = draw_by_cdf(mx.exp(law), uploaded(uniforms[step : step + 1]))
             tokens.append(token.astype(mx.int32))
