@@ -9,7 +9,7 @@ from .backend import mx
 from .cache import RewindableCache
 from .loaded import LoadedModel
 
-__all__ = ["Cancelled", "ModelRunner", "common_prefix"]
+__all__ = ["Cancelled", "ModelRunner", "common_prefix", "never"]
 
 FIRST_CHUNK = 256
 LARGEST_CHUNK = 2048
@@ -18,6 +18,11 @@ _LONG_CHUNK_SECONDS = 0.5  # above it the next chunk is smaller: a cancel waits 
 
 class Cancelled(Exception):
     """The reader wants no more; raised between prefill chunks and handled by the decoder."""
+
+
+def never() -> bool:
+    """The cancel question of somebody who does not cancel."""
+    return False
 
 
 def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
@@ -92,7 +97,7 @@ class ModelRunner:
         self._read = []
 
     def prefill(
-        self, tokens: Sequence[int], up_to: int, is_cancelled: Callable[[], bool] | None = None
+        self, tokens: Sequence[int], up_to: int, is_cancelled: Callable[[], bool] = never
     ) -> int:
         """Read ``tokens[length:up_to]`` in chunks; the head is never computed.
 
@@ -104,7 +109,7 @@ class ModelRunner:
         """
         fed = 0
         while self.cache.length < up_to:
-            if is_cancelled is not None and is_cancelled():
+            if is_cancelled():
                 raise Cancelled
             begin = self.cache.length
             chunk = list(tokens[begin : min(begin + self._chunk, up_to)])

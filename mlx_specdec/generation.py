@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from .answer import Answer
 from .backend import peak_memory_bytes, release_unused_memory
 from .events import Finished, Prefilled
-from .forward import Cancelled, ModelRunner
+from .forward import Cancelled, ModelRunner, never
 from .noise import KeyedNoise, Noise
 from .request import GenerateRequest
 
@@ -16,11 +16,6 @@ __all__ = ["Generation", "never"]
 
 
 _CLEAR_EVERY = 256  # tokens between two times that unused buffers are given back
-
-
-def never() -> bool:
-    """The cancel question of somebody who does not cancel."""
-    return False
 
 
 class Generation:

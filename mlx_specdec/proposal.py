@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -45,8 +46,11 @@ class Proposer(Protocol):
 
     name: str
 
-    def begin(self, request: GenerateRequest, width: int) -> None:
-        """A new answer begins; ``width`` is the target law's. Nothing is fed yet."""
+    def begin(self, request: GenerateRequest, width: int, is_cancelled: Callable[[], bool]) -> None:
+        """A new answer begins; ``width`` is the target law's. Nothing is fed yet.
+
+        ``is_cancelled`` is asked between the chunks of a long prompt.
+        """
         ...
 
     def propose(
@@ -55,6 +59,9 @@ class Proposer(Protocol):
         """At most ``lookahead`` tokens to follow ``context``, the growing list of all tokens.
 
         A proposer compares the context with what it has read and reads what it owes.
+
+        Raises:
+            Cancelled: while it read a long prompt.
         """
         ...
 

@@ -10,8 +10,8 @@ from .backend import release_unused_memory
 from .conversation import THINK_START, Conversation, split_thinking
 from .errors import InvalidRequestError
 from .events import Event, Finished, Round
-from .forward import ModelRunner
-from .generation import Generation, never
+from .forward import ModelRunner, never
+from .generation import Generation
 from .loaded import Pair
 from .memory_room import MemoryRoom, wired
 from .noise import Noise

@@ -9,7 +9,7 @@ from .acceptance import AcceptanceRule, TargetRows, rule_named
 from .backend import mx, read_floats
 from .distributions import History, scaled_scores
 from .events import Emitted, Event, Round, Timings
-from .forward import ModelRunner
+from .forward import Cancelled, ModelRunner
 from .generation import Generation
 from .proposal import Proposal, Proposer
 from .readout import Reading, packed, unpacked
@@ -70,8 +70,12 @@ class SpeculativeDecoder:
         rule = rule_named(request.rule, request.sampling.temperature)
         if generation.cancel_if_asked():
             return
-        self.proposer.begin(request, generation.width)
-        current = self._queue(generation, rule)
+        self.proposer.begin(request, generation.width, generation.is_cancelled)
+        try:
+            current = self._queue(generation, rule)
+        except Cancelled:  # while the draft read the prompt
+            generation.answer.finish_reason = "cancelled"
+            return
         while isinstance(current, _Pass):
             waited = generation.clock()
             reading = unpacked(read_floats(current.readout), current.proposal, request.detail)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ..backend import mx
 from ..distributions import History, log_softmax, scaled_scores
 from ..draws import draw_by_cdf
-from ..forward import ModelRunner
+from ..forward import ModelRunner, never
 from ..noise import Noise, uploaded
 from ..proposal import Proposal
 from ..request import GenerateRequest, SamplingParams
@@ -34,8 +34,12 @@ class DraftModelProposer:
         self._params = SamplingParams()
         self._rule = "rejection"
         self._width = runner.loaded.vocab_width
+        self._is_cancelled: Callable[[], bool] = never
 
-    def begin(self, request: GenerateRequest, width: int) -> None:
+    def begin(
+        self, request: GenerateRequest, width: int, is_cancelled: Callable[[], bool] = never
+    ) -> None:
+        self._is_cancelled = is_cancelled
         self._params = request.drafting_params
         self._rule = request.rule
         self._width = width
@@ -85,7 +89,7 @@ class DraftModelProposer:
         owed = len(context) - self.runner.length
         if owed <= _LAZY_PREFILL:
             return 0
-        return self.runner.prefill(context, len(context) - 1)
+        return self.runner.prefill(context, len(context) - 1, self._is_cancelled)
 
     def _guess_greedily(
         self, context: list[int], known: list[int], lookahead: int
@@ -93,14 +97,13 @@ class DraftModelProposer:
         """Arg-max guesses [lookahead] and the laws at temperature 1 shown beside them."""
         tokens: list[mx.array] = []
         rows: list[mx.array] = []
-        for step in range(lookahead):
+        for _ in range(lookahead):
             row = self._row(known, tokens)
             history = self._history(context, tokens)
             scores = scaled_scores(row, self._params, history, self._width)
             tokens.append(mx.argmax(scores, axis=-1).astype(mx.int32))
             rows.append(scores)
-            if step == 0:
-                mx.async_eval(tokens[0])
+            mx.async_eval(tokens[-1])  # the device guesses while the host builds on
         return mx.concatenate(tokens), log_softmax(mx.concatenate(rows))
 
     def _guess(
@@ -113,7 +116,7 @@ class DraftModelProposer:
     ) -> tuple[mx.array, mx.array]:
         """Drawn guesses [lookahead] and the log of the laws they were drawn from."""
         coupled = self._rule == "coupled"
-        uniforms = [] if coupled else noise.round(round_index).draft(lookahead)
+        uniforms = uploaded([] if coupled else noise.round(round_index).draft(lookahead))
         tokens: list[mx.array] = []
         laws: list[mx.array] = []
         for step in range(lookahead):
@@ -125,11 +128,10 @@ class DraftModelProposer:
                 shared = noise.token_rows(len(context) + step, 1, self._width)
                 token = mx.argmax(scores + shared, axis=-1)
             else:
-                token = draw_by_cdf(mx.exp(law), uploaded(uniforms[step : step + 1]))
+                token = draw_by_cdf(mx.exp(law), uniforms[step : step + 1])
             tokens.append(token.astype(mx.int32))
             laws.append(law)
-            if step == 0:
-                mx.async_eval(tokens[0])
+            mx.async_eval(tokens[-1])  # the device guesses while the host builds on
         return mx.concatenate(tokens), mx.concatenate(laws)
 
     def _row(self, known: list[int], tokens: list[mx.array]) -> mx.array:

@@ -1,0 +1,50 @@
+"""The pair a person talked with last: one small file beside the user's own settings."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from .model_spec import ModelSpec, PairSpec
+from .registry import config_dir
+
+__all__ = ["read_last_pair", "remember_pair"]
+
+
+def _file() -> Path:
+    return config_dir() / "last-pair.json"
+
+
+def read_last_pair() -> tuple[str, str] | None:
+    """Names of the target and the draft (or ``none``); None when nothing usable is kept."""
+    try:
+        kept = json.loads(_file().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(kept, dict):
+        return None
+    names = kept.get("target"), kept.get("draft")
+    if not all(isinstance(name, str) and name for name in names):
+        return None
+    return str(names[0]), str(names[1])
+
+
+def remember_pair(pair: PairSpec) -> None:
+    """Keep the pair for the next time; a toy is not kept, nor is anything on a read-only disk."""
+    if pair.target.built_in:
+        return
+    draft = _name(pair.draft) if pair.draft is not None else "none"
+    text = json.dumps({"schema": 1, "target": _name(pair.target), "draft": draft}, indent=2)
+    path = _file()
+    half = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half.write_text(f"{text}\n", encoding="utf-8")
+        half.replace(path)
+    except OSError:
+        half.unlink(missing_ok=True)
+
+
+def _name(spec: ModelSpec) -> str:
+    return str(spec.path) if spec.path is not None and not spec.repo else spec.alias
