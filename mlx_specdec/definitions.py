@@ -99,7 +99,7 @@ _TABLE = (
     (
         "draft_prefill_seconds",
         "draft prefill",
-        "Host seconds spent on the draft's own reading of the prompt.",
+        "Seconds that the draft took to read the prompt itself, in its first round.",
     ),
     ("peak_memory_bytes", "peak memory", "Most device memory held at once; 0 if unknown."),
     (

@@ -89,7 +89,9 @@ class DraftModelProposer:
         owed = len(context) - self.runner.length
         if owed <= _LAZY_PREFILL:
             return 0
-        return self.runner.prefill(context, len(context) - 1, self._is_cancelled)
+        fed = self.runner.prefill(context, len(context) - 1, self._is_cancelled)
+        self.runner.cache.evaluate()  # so that what it costs is measured, on a line of its own
+        return fed
 
     def _guess_greedily(
         self, context: list[int], known: list[int], lookahead: int

@@ -1,0 +1,126 @@
+"""From the names of a pair to an engine that has loaded it, with a question before a download."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..errors import ModelNotFoundError
+from ..model_spec import ModelSpec, PairSpec
+from ..registry import Registry
+from .terminal import Terminal
+
+if TYPE_CHECKING:
+    from ..engine import Engine
+
+__all__ = ["go_offline_if_asked", "names", "open_engine", "tell_blas", "wanted_pair"]
+
+
+def go_offline_if_asked(args: argparse.Namespace) -> None:
+    """Make ``--offline`` known to whatever asks the hub; before that is imported."""
+    if args.offline:
+        os.environ["HF_HUB_OFFLINE"] = "1"
+
+
+def wanted_pair(args: argparse.Namespace, registry: Registry) -> PairSpec:
+    """The pair that --target and --draft name.
+
+    Raises:
+        UnknownModelError: with the nearest name.
+    """
+    return registry.resolve_pair(args.target, args.draft)
+
+
+def open_engine(
+    args: argparse.Namespace, terminal: Terminal, pair: PairSpec, registry: Registry
+) -> tuple[Engine, PairSpec]:
+    """An engine with the pair loaded, and the pair it is (the question may have changed it).
+
+    Raises:
+        SpecdecError: it cannot be had, cannot be run here, or is not wanted after all.
+    """
+    pair = _on_disk(args, terminal, pair, registry)
+    from ..engine import load
+
+    terminal.begin(f"loading {names(pair)} ... ")
+    began = time.perf_counter()
+    try:
+        engine = load(
+            _name(pair.target),
+            _name(pair.draft) if pair.draft is not None else "none",
+            kv_bits=args.kv_bits,
+            kv_group_size=args.kv_group_size,
+            trust_remote_code=args.trust_remote_code,
+            extra_eos_tokens=args.extra_eos_token or (),
+        )
+    except BaseException:
+        terminal.begin("\n")
+        raise
+    terminal.begin(f"{time.perf_counter() - began:.1f} s\n")
+    if terminal.verbose:
+        tell_blas(terminal)
+    return engine, pair
+
+
+def tell_blas(terminal: Terminal) -> None:
+    """Say that products are slow here and what helps; which BLAS it is when asked for more."""
+    from ..backend import blas_status
+
+    status = blas_status()
+    if status.message and (status.state in ("missing", "too late") or terminal.verbose):
+        terminal.note(status.message)
+
+
+def _on_disk(
+    args: argparse.Namespace, terminal: Terminal, pair: PairSpec, registry: Registry
+) -> PairSpec:
+    """The pair, once all of it is on this disk."""
+    from ..this_machine import check_speed, this_machine
+
+    if not args.force:
+        check_speed(pair.target, registry)
+    from ..locate import locate
+
+    if all((found := locate(spec)) is not None and found.complete for spec in pair.specs):
+        return pair
+    from ..download import download
+    from ..download_plan import download_plan
+    from ..question import ask
+    from .pull import ProgressLine
+
+    while True:
+        plan = download_plan(pair.specs)
+        answer = ask(plan, this_machine(), registry, yes=args.yes)
+        if answer.choice == "download":
+            break
+        if answer.choice == "quit" or answer.spec is None:
+            raise ModelNotFoundError(
+                f"{names(pair)} is not on this disk, and was not downloaded.",
+                "`mlx-specdec models` shows what is here.",
+            )
+        pair = registry.resolve_pair(answer.spec.alias, args.draft)
+    terminal.note("downloading; Ctrl-C stops, and the same command goes on from there")
+    line = ProgressLine(terminal.err)
+    _ended(line.end, lambda: download(plan, line.show))
+    return pair
+
+
+def _ended(end: Callable[[], None], work: Callable[[], object]) -> None:
+    try:
+        work()
+    finally:
+        end()
+
+
+def _name(spec: ModelSpec) -> str:
+    return str(spec.path) if spec.path is not None and not spec.repo else spec.alias
+
+
+def names(pair: PairSpec) -> str:
+    """Both names in short: ``qwen3-14b + qwen3-0.6b``; of a folder its own name."""
+    from ..figures import model_label
+
+    return " + ".join(spec.alias if spec.path is None else model_label(spec) for spec in pair.specs)
