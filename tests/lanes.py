@@ -115,9 +115,7 @@ class PlannedProposer:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
 
-    def begin(
-        self, request: GenerateRequest, width: int, is_cancelled: Callable[[], bool]
-    ) -> None:
+    def begin(self, request: GenerateRequest, width: int, is_cancelled: Callable[[], bool]) -> None:
         pass
 
     def propose(
