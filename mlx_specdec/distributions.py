@@ -44,6 +44,9 @@ class History:
             (tokens int32 [rows, size], valid float32 [rows, size]): slots before the first token
             are marked 0 in ``valid``.
         """
+        have = 0 if self.drafted is None else self.drafted.shape[0]
+        if have < self.first + rows - 1:  # MLX would gather past the end without a word
+            raise ValueError(f"{rows} rows from {self.first} need more than {have} drafted tokens")
         tail = list(self.known[-size:])
         padding = size - len(tail)
         line = mx.array([0] * padding + tail, dtype=mx.int32)

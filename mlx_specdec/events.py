@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 __all__ = [
+    "LARGEST_MARGIN",
     "Check",
     "Emitted",
     "Event",
@@ -29,6 +30,10 @@ __all__ = [
     "read_events",
     "write_events",
 ]
+
+
+LARGEST_MARGIN = 1e9
+"""Stands for "there was no other choice": JSON has no infinity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +69,8 @@ class Emitted:
     ``kind``: accepted (drafted by a model and kept), copied (proposed without a law and kept),
     recovered (drawn by the target in place of a miss), bonus (the token after a round in which
     all were kept), sampled (plain decoding). ``margin`` is the gap between the two best scores
-    that the choice was made on. Text held back (a split character, the beginning of a stop
-    string) joins the token that completes it.
+    that the choice was made on, at most LARGEST_MARGIN. Text held back (a split character, the
+    beginning of a stop string) joins the token that completes it.
     """
 
     token: int
@@ -94,8 +99,8 @@ class RowDetail:
 class Timings:
     """Seconds the host can know of one round: building the graph, waiting for the device, after.
 
-    ``draft_prefill_seconds`` is the host's time to build what the draft owed of the prompt, paid
-    in the first round that drafts.
+    ``draft_prefill_seconds`` is what the draft took to read the prompt, paid in the first round
+    that drafts, and not part of the others.
     """
 
     build_seconds: float = 0.0

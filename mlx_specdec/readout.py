@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .acceptance import AcceptanceRule, Decision, TargetRows
 from .backend import mx
-from .events import Check, LawEntry, Proposed, RowDetail
+from .events import LARGEST_MARGIN, Check, LawEntry, Proposed, RowDetail
 from .proposal import Proposal
 
 __all__ = ["Reading", "packed", "unpacked"]
@@ -132,13 +132,13 @@ def unpacked(numbers: list[float], proposal: Proposal, detail: int = 0) -> Readi
     return Reading(
         int(numbers[0]),
         int(numbers[1]),
-        numbers[2],
+        min(numbers[2], LARGEST_MARGIN),
         numbers[3],
         tokens,
         asked,
         drawn,
         carried,
-        margins,
+        tuple(min(margin, LARGEST_MARGIN) for margin in margins),
         target_probs,
         draft_probs,
         top_probs,

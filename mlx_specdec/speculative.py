@@ -71,16 +71,13 @@ class SpeculativeDecoder:
         if generation.cancel_if_asked():
             return
         self.proposer.begin(request, generation.width, generation.is_cancelled)
-        try:
-            current = self._queue(generation, rule)
-        except Cancelled:  # while the draft read the prompt
-            generation.answer.finish_reason = "cancelled"
-            return
+        current = self._queue(generation, rule)
         while isinstance(current, _Pass):
             waited = generation.clock()
             reading = unpacked(read_floats(current.readout), current.proposal, request.detail)
             got, at = generation.clock(), generation.at()
             checked(reading.health, self.target.loaded.name)
+            checked(sum(reading.draft_probs or ()), self.proposer.name)
             position = len(generation.tokens)
             emitted = self._admit(generation, current, reading)
             self._commit(generation, current, reading)
@@ -108,9 +105,13 @@ class SpeculativeDecoder:
         built = generation.clock()
         context = generation.tokens
         lookahead = min(generation.request.lookahead, generation.answer.room - 1)
-        proposal = self.proposer.propose(
-            context, lookahead, generation.noise, generation.round_index
-        )
+        try:
+            proposal = self.proposer.propose(
+                context, lookahead, generation.noise, generation.round_index
+            )
+        except Cancelled:  # while the draft read what it owed
+            generation.answer.finish_reason = "cancelled"
+            return ""
         if proposal.count == 0 and proposal.note:
             return proposal.note
         known = context[self.target.length :]

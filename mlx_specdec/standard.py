@@ -6,12 +6,13 @@ The reference that speculation must equal, and the baseline that it must beat.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from .backend import mx, read_floats
 from .distributions import History, scaled_scores
 from .draws import top_two_gap
 from .errors import NotANumberError
-from .events import Event, Round, Timings
+from .events import LARGEST_MARGIN, Event, Round, Timings
 from .forward import ModelRunner
 from .generation import Generation
 
@@ -25,6 +26,14 @@ def checked(value: float, name: str) -> None:
             f"{name} returned no number where a score belongs.",
             "The weights may be damaged: download the model again, or try another quantisation.",
         )
+
+
+@dataclass(frozen=True)
+class _Queued:
+    """A pass that was started: its token [1] for the next one, and [token, margin] to read."""
+
+    token: mx.array
+    readout: mx.array
 
 
 class StandardDecoder:
@@ -61,7 +70,7 @@ class StandardDecoder:
         if generation.cancel_if_asked():
             return
         built = generation.clock()
-        read = self._queue(generation, None)
+        current = self._queue(generation, None)
         build = generation.clock() - built
         left = limit
         while True:
@@ -69,10 +78,10 @@ class StandardDecoder:
             position = len(generation.tokens)
             wants_more = generation.answer.room > 1 and left != 0
             built = generation.clock()
-            following = self._queue(generation, read) if wants_more else None
+            following = self._queue(generation, current.token) if wants_more else None
             next_build = generation.clock() - built
             waited = generation.clock()
-            token, margin = self._read(read)
+            token, margin = self._read(current.readout)
             got = generation.clock()
             at = generation.at()
             emitted = generation.answer.admit([token], ["sampled"], [margin])
@@ -95,31 +104,30 @@ class StandardDecoder:
             if over:
                 return
             assert following is not None
-            read, build = following, next_build
+            current, build = following, next_build
 
-    def _queue(self, generation: Generation, last: mx.array | None) -> mx.array:
-        """Build and start the pass that gives the next token; ``last`` is the token before it,
-        when it is still on the device (a readout [token, margin])."""
+    def _queue(self, generation: Generation, last: mx.array | None) -> _Queued:
+        """Build and start the pass that gives the next token; ``last`` [1] is the token before
+        it, when it is still on the device."""
         if last is None:
             known = generation.tokens[self.target.length :]
             logits = self.target.extend(known)
             position = len(generation.tokens)
             history = History(generation.tokens)
         else:
-            token = last[:1].astype(mx.int32)
-            logits = self.target.extend([], token)
+            logits = self.target.extend([], last)
             position = len(generation.tokens) + 1
-            history = History(generation.tokens, token, first=1)
+            history = History(generation.tokens, last, first=1)
         params = generation.request.sampling
         scores = scaled_scores(logits[-1:], params, history, generation.width)
         if not params.is_greedy:
             scores = scores + generation.noise.token_rows(position, 1, generation.width)
-        token = mx.argmax(scores, axis=-1)
+        token = mx.argmax(scores, axis=-1).astype(mx.int32)
         readout = mx.concatenate([token.astype(mx.float32), top_two_gap(scores)])
         mx.async_eval(readout)
-        return readout
+        return _Queued(token, readout)
 
     def _read(self, readout: mx.array) -> tuple[int, float]:
         token, margin = read_floats(readout)
         checked(margin, self.target.loaded.name)
-        return int(token), margin
+        return int(token), min(margin, LARGEST_MARGIN)

@@ -26,10 +26,9 @@ class DraftModelProposer:
         clock: seconds, for the line "the draft read the prompt".
     """
 
-    name = "draft model"
-
     def __init__(self, runner: ModelRunner, clock: Callable[[], float] = time.perf_counter) -> None:
         self.runner = runner
+        self.name = runner.loaded.name
         self._clock = clock
         self._params = SamplingParams()
         self._rule = "rejection"
