@@ -119,7 +119,7 @@ class ManyTexts:
 
 
 @pytest.mark.parametrize("rule", ["rejection", "block"])
-def test_two_rounds_and_more_follow_the_targets_law(
+def test_d1_two_rounds_and_more_follow_the_targets_law(
     rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Keys by (seed, round, stream): no stream may know of another, in one round or the next."""
@@ -132,7 +132,7 @@ def test_two_rounds_and_more_follow_the_targets_law(
 
 
 @pytest.mark.parametrize("rule", ["rejection", "block", "coupled", "match"])
-def test_the_whole_decoder_follows_the_targets_law(rule: str) -> None:
+def test_d1_d9_the_whole_decoder_follows_the_targets_law(rule: str) -> None:
     """End to end: prefill, draft, check, rewind; the models know only what their caches hold."""
     target, draft = table_model(TARGET), table_model(DRAFT)
     texts: Counter[Tokens] = Counter()
