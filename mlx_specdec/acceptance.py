@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Protocol
 
 from .backend import mx
-from .distributions import log_softmax
-from .draws import draw_by_cdf, top_two_gap
+from .distributions import softmax
+from .draws import best_and_gap, draw_with_margin
 from .noise import Noise, uploaded
 from .proposal import Proposal
 
@@ -47,9 +47,9 @@ class TargetRows:
     position: int
 
     @cached_property
-    def law(self) -> mx.array:
-        """Log of the law sampled from; at temperature 0 of the softmax of the logits."""
-        return log_softmax(self.scores)
+    def probs(self) -> mx.array:
+        """The law sampled from; at temperature 0 the softmax of the logits, to show."""
+        return softmax(self.scores)
 
 
 @dataclass(frozen=True)
@@ -90,40 +90,33 @@ def _entries(rows: mx.array, tokens: mx.array) -> mx.array:
     return mx.take_along_axis(rows[: tokens.shape[0]], tokens[:, None], axis=-1)[:, 0]
 
 
-def _drawn_with_margin(weights: mx.array, uniform: float) -> tuple[mx.array, mx.array]:
-    """A draw in proportion to ``weights`` [width], and how far the draw was from another choice.
-
-    The margin is the distance of the uniform to the nearer edge of the chosen entry's interval.
-    """
-    token = draw_by_cdf(weights[None], uploaded([uniform]))[0]
-    edges = mx.cumsum(weights)
-    total = edges[-1]
-    high = edges[token]
-    low = high - weights[token]
-    margin = mx.minimum(total * uniform - low, high - total * uniform) / total
-    return token.astype(mx.int32), mx.maximum(margin, 0.0)
+def _ratios(target: mx.array, proposal: Proposal) -> mx.array:
+    """p/q of every proposed token: [count]; a proposal without a law has q = 1."""
+    kept = _entries(target, proposal.tokens)
+    return kept if proposal.probs is None else kept / _entries(proposal.probs, proposal.tokens)
 
 
 def _left_over(
-    target: mx.array, proposal: Proposal, stop: mx.array, scale: mx.array | float
+    target: mx.array, proposal: Proposal, stop: mx.array, scale: mx.array | None = None
 ) -> mx.array:
     """What is left of the target's row at ``stop`` after the draft's share: weights [width].
 
     max(0, scale * p - q) at a miss, p itself for the bonus. Where nothing is left (p == q up to
     rounding) it is p.
     """
-    row = mx.exp(target[stop])
+    row = target[stop]
     if proposal.count == 0:
         return row
     last = mx.minimum(stop, proposal.count - 1)
     missed = stop < proposal.count
-    if proposal.log_probs is None:
+    if proposal.probs is None:
         share = (mx.arange(row.shape[0]) == proposal.tokens[last]) * row
         rest = row - mx.where(missed, share, 0.0)
     else:
-        share = mx.where(missed, mx.exp(proposal.log_probs[last]), 0.0)
-        rest = mx.maximum(row * mx.where(missed, scale, 1.0) - share, 0.0)
-    return mx.where(mx.sum(rest) > 0, rest, row)
+        share = proposal.probs[last] * missed
+        wanted = row if scale is None else row * mx.where(missed, scale, 1.0)
+        rest = mx.maximum(wanted - share, 0.0)
+    return mx.where(mx.any(rest > 0), rest, row)
 
 
 class RejectionRule:
@@ -137,21 +130,12 @@ class RejectionRule:
     ) -> Decision:
         uniforms = noise.round(round_index)
         coins = uploaded(uniforms.coins(proposal.count))
-        log_ratio = _entries(rows.law, proposal.tokens)
-        if proposal.log_probs is not None:
-            log_ratio = log_ratio - _entries(proposal.log_probs, proposal.tokens)
-        asked = mx.minimum(mx.exp(log_ratio), 1.0)
+        asked = mx.minimum(_ratios(rows.probs, proposal), 1.0)
         num_accepted = leading(coins < asked)
-        rest = _left_over(rows.law, proposal, num_accepted, 1.0)
-        token, margin = _drawn_with_margin(rest, uniforms.residual())
+        rest = _left_over(rows.probs, proposal, num_accepted)
+        token, margin = draw_with_margin(rest, uploaded([uniforms.residual()]))
         return Decision(
-            num_accepted,
-            token,
-            margin,
-            asked,
-            coins,
-            mx.ones_like(asked),
-            mx.abs(asked - coins),
+            num_accepted, token, margin, asked, coins, mx.ones_like(asked), mx.abs(asked - coins)
         )
 
 
@@ -165,19 +149,20 @@ class BlockRule:
         self, rows: TargetRows, proposal: Proposal, noise: Noise, round_index: int
     ) -> Decision:
         uniforms = noise.round(round_index)
+        residual = uploaded([uniforms.residual()])
         if proposal.count == 0:
-            token, margin = _drawn_with_margin(mx.exp(rows.law[0]), uniforms.residual())
+            token, margin = draw_with_margin(rows.probs[0], residual)
             none = mx.zeros((0,))
             return Decision(mx.array(0), token, margin, none, none, none, none)
         coins = uploaded(uniforms.coins(proposal.count))
-        carried = self._carried(rows.law, proposal)
-        asked = self._chances(rows.law, proposal, carried)
+        carried = self._carried(rows.probs, proposal)
+        asked = self._chances(rows.probs, proposal, carried)
         kept = coins < asked
         places = mx.arange(1, proposal.count + 1)
         num_accepted = mx.max(mx.where(kept, places, 0))
         scale = mx.concatenate([mx.ones((1,)), carried])[num_accepted]
-        rest = _left_over(rows.law, proposal, num_accepted, scale)
-        token, margin = _drawn_with_margin(rest, uniforms.residual())
+        rest = _left_over(rows.probs, proposal, num_accepted, scale)
+        token, margin = draw_with_margin(rest, residual)
         return Decision(num_accepted, token, margin, asked, coins, carried, mx.abs(asked - coins))
 
     @staticmethod
@@ -186,10 +171,7 @@ class BlockRule:
 
         In logs that is a walk held at 0 from above: its sum less the highest sum so far.
         """
-        steps = _entries(target, proposal.tokens)
-        if proposal.log_probs is not None:
-            steps = steps - _entries(proposal.log_probs, proposal.tokens)
-        walk = mx.cumsum(steps)
+        walk = mx.cumsum(mx.log(_ratios(target, proposal)))
         return mx.exp(walk - mx.maximum(mx.cummax(walk), 0.0))
 
     @staticmethod
@@ -197,11 +179,10 @@ class BlockRule:
         """h_i = S_i / (S_i + 1 - P_i) for i < count, h_count = P_count: [count]."""
         inner = carried[:-1]
         after = target[1 : proposal.count]
-        if proposal.log_probs is None:
-            left = inner * (1.0 - mx.exp(_entries(after, proposal.tokens[1:])))
+        if proposal.probs is None:
+            left = inner * (1.0 - _entries(after, proposal.tokens[1:]))
         else:
-            share = mx.exp(proposal.log_probs[1:])
-            left = mx.sum(mx.maximum(inner[:, None] * mx.exp(after) - share, 0.0), axis=-1)
+            left = mx.sum(mx.maximum(inner[:, None] * after - proposal.probs[1:], 0.0), axis=-1)
         below = left + 1.0 - inner
         chances = mx.where(below > 0, left / mx.where(below > 0, below, 1.0), 1.0)
         return mx.concatenate([chances, carried[-1:]])
@@ -220,8 +201,7 @@ class _OwnTokenRule:
         self, rows: TargetRows, proposal: Proposal, noise: Noise, round_index: int
     ) -> Decision:
         scores = self._scores(rows, proposal.count, noise)
-        own = mx.argmax(scores, axis=-1).astype(mx.int32)
-        gaps = top_two_gap(scores)
+        own, gaps = best_and_gap(scores)
         asked = own[: proposal.count]
         num_accepted = leading(asked == proposal.tokens)
         return Decision(

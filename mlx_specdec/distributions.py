@@ -22,6 +22,7 @@ __all__ = [
     "log_softmax",
     "probs",
     "scaled_scores",
+    "softmax",
 ]
 
 _WIDE = 16_384
@@ -103,6 +104,13 @@ def log_softmax(scores: mx.array) -> mx.array:
     return scores - _log_total(scores)
 
 
+def softmax(scores: mx.array) -> mx.array:
+    """Probabilities [rows, width] of scores [rows, width], in float32; one pass where it can."""
+    if scores.shape[-1] < _WIDE or backend_name() != "cpu":
+        return mx.softmax(scores, axis=-1, precise=True)
+    return mx.exp(log_softmax(scores))
+
+
 def _log_total(scores: mx.array) -> mx.array:
     """logsumexp of each row: [rows, 1].
 
@@ -155,4 +163,4 @@ def probs(logits: mx.array, params: SamplingParams, history: History, width: int
     if params.is_greedy:
         best = mx.argmax(adjusted_logits(logits, params, history, width), axis=-1, keepdims=True)
         return (mx.arange(width)[None, :] == best).astype(mx.float32)
-    return mx.exp(log_probs(logits, params, history, width))
+    return softmax(scaled_scores(logits, params, history, width))

@@ -9,7 +9,14 @@ from collections.abc import Sequence
 
 from .backend import mx
 
-__all__ = ["draw_by_cdf", "draw_by_gumbel", "gumbel", "top_two_gap"]
+__all__ = [
+    "best_and_gap",
+    "draw_by_cdf",
+    "draw_by_gumbel",
+    "draw_with_margin",
+    "gumbel",
+    "top_two_gap",
+]
 
 _SMALLEST_UNIFORM = 2.0**-33
 """Stands in for the 0 that MLX's uniform numbers, multiples of 2**-32 down there, may be."""
@@ -62,24 +69,54 @@ def draw_by_cdf(probs: mx.array, uniforms: mx.array) -> mx.array:
         [rows] uint32.
     """
     sums = mx.cumsum(probs, axis=-1)
+    return _first_beyond(probs, sums, uniforms[:, None] * sums[:, -1:])
+
+
+def _first_beyond(probs: mx.array, sums: mx.array, places: mx.array) -> mx.array:
     has_mass = probs > 0
-    reached = has_mass & (sums > uniforms[:, None] * sums[:, -1:])
+    reached = has_mass & (sums > places)
     # 2 for what may be drawn, 1 for what has mass: the arg-max is the first 2, or else the first 1.
     return mx.argmax(has_mass.astype(mx.uint8) + reached.astype(mx.uint8), axis=-1)
 
 
-def top_two_gap(scores: mx.array) -> mx.array:
-    """Return by how much the largest score of each row exceeds the second largest.
+def draw_with_margin(weights: mx.array, uniform: mx.array) -> tuple[mx.array, mx.array]:
+    """Return a draw as ``draw_by_cdf``, and how far the uniform was from another choice.
 
-    It is 0 for a tie at the top and inf where only one score is finite.
+    Args:
+        weights: [vocab] float32, not negative, with some mass; the total need not be 1.
+        uniform: [1] in [0, 1).
+
+    Returns:
+        (token uint32 scalar, margin float32 scalar): the distance of the uniform to the nearer
+        edge of the chosen entry's interval, as a share of the total.
+    """
+    sums = mx.cumsum(weights)
+    total = sums[-1]
+    place = total * uniform[0]
+    token = _first_beyond(weights, sums, place)
+    high = sums[token]
+    low = high - weights[token]
+    return token, mx.maximum(mx.minimum(place - low, high - place) / total, 0.0)
+
+
+def best_and_gap(scores: mx.array) -> tuple[mx.array, mx.array]:
+    """Return the largest score's place in each row, and by how much it exceeds the second.
+
+    The gap is 0 for a tie at the top and inf where only one score is finite.
 
     Args:
         scores: [rows, vocab], at least one finite score in every row.
 
     Returns:
-        [rows], in the type of ``scores``.
+        ([rows] int32, [rows] in the type of ``scores``).
     """
     best = mx.argmax(scores, axis=-1, keepdims=True)
     others = mx.where(mx.arange(scores.shape[-1]) == best, -mx.inf, scores)
     largest = mx.take_along_axis(scores, best, axis=-1)
-    return (largest - mx.max(others, axis=-1, keepdims=True)).squeeze(-1)
+    gap = largest - mx.max(others, axis=-1, keepdims=True)
+    return best[:, 0].astype(mx.int32), gap[:, 0]
+
+
+def top_two_gap(scores: mx.array) -> mx.array:
+    """Return by how much the largest score of each row exceeds the second: see best_and_gap."""
+    return best_and_gap(scores)[1]

@@ -19,8 +19,9 @@ class Proposal:
 
     Args:
         tokens: int32 [count].
-        log_probs: float32 [count, width], the log of the law each token was drawn from, placed
-            into the target's width; None for a proposal without a law (one-hot).
+        probs: float32 [count, width], the law each token was drawn from, placed into the
+            target's width (at temperature 0 the softmax at 1, to show); None for a proposal
+            without a law (one-hot).
         top_probs, entropies: float32 [count], of those laws, for lookahead policies.
         tokens_read: tokens the draft was fed for it, what it owed included.
         note: why nothing was proposed, when nothing was.
@@ -29,7 +30,7 @@ class Proposal:
 
     tokens: mx.array
     count: int
-    log_probs: mx.array | None = None
+    probs: mx.array | None = None
     top_probs: mx.array | None = None
     entropies: mx.array | None = None
     tokens_read: int = 0

@@ -59,16 +59,15 @@ class Reading:
 
 def packed(decision: Decision, rows: TargetRows, proposal: Proposal, detail: int = 0) -> mx.array:
     """One float32 vector; ids below 2**24 are exact in it."""
-    shown = rows.law
+    shown = rows.probs
     chosen = proposal.tokens[:, None]
-    target_probs = mx.exp(mx.take_along_axis(shown[: proposal.count], chosen, axis=-1)[:, 0])
     parts = [
         mx.stack(
             [
                 decision.num_accepted.astype(mx.float32),
                 decision.next_token.astype(mx.float32),
                 decision.next_margin,
-                mx.max(shown),
+                mx.sum(shown[:, 0]),
             ]
         ),
         proposal.tokens.astype(mx.float32),
@@ -76,10 +75,10 @@ def packed(decision: Decision, rows: TargetRows, proposal: Proposal, detail: int
         decision.drawn.astype(mx.float32),
         decision.carried,
         decision.margins,
-        target_probs,
+        mx.take_along_axis(shown[: proposal.count], chosen, axis=-1)[:, 0],
     ]
-    if proposal.log_probs is not None:
-        parts.append(mx.exp(mx.take_along_axis(proposal.log_probs, chosen, axis=-1)[:, 0]))
+    if proposal.probs is not None:
+        parts.append(mx.take_along_axis(proposal.probs, chosen, axis=-1)[:, 0])
     if proposal.top_probs is not None and proposal.entropies is not None:
         parts += [proposal.top_probs, proposal.entropies]
     if detail:
@@ -96,12 +95,12 @@ def _largest(rows: mx.array, count: int) -> mx.array:
 
 def _detail(shown: mx.array, proposal: Proposal, decision: Decision, count: int) -> mx.array:
     """Target, draft and left-over law of every row, the largest entries of each."""
-    target = mx.exp(shown)
+    target = shown
     if proposal.count == 0:
         draft = mx.zeros_like(target)
     else:
-        if proposal.log_probs is not None:
-            law = mx.exp(proposal.log_probs)
+        if proposal.probs is not None:
+            law = proposal.probs
         else:
             law = (mx.arange(target.shape[-1])[None, :] == proposal.tokens[:, None]).astype(
                 mx.float32
@@ -126,7 +125,7 @@ def unpacked(numbers: list[float], proposal: Proposal, detail: int = 0) -> Readi
 
     tokens = tuple(int(token) for token in take())
     asked, drawn, carried, margins, target_probs = (take() for _ in range(5))
-    draft_probs = take() if proposal.log_probs is not None else None
+    draft_probs = take() if proposal.probs is not None else None
     has_shape = proposal.top_probs is not None and proposal.entropies is not None
     top_probs, entropies = (take(), take()) if has_shape else ((), ())
     return Reading(

@@ -131,7 +131,7 @@ class SpeculativeDecoder:
         self, generation: Generation, current: _Pass, reading: Reading
     ) -> tuple[Emitted, ...]:
         kept = reading.num_accepted
-        kind = "accepted" if current.proposal.log_probs is not None else "copied"
+        kind = "accepted" if current.proposal.probs is not None else "copied"
         last = "bonus" if kept == current.proposal.count else "recovered"
         if current.proposal.count == 0:
             last = "sampled"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .backend import mx, read_floats
 from .distributions import History, scaled_scores
-from .draws import top_two_gap
+from .draws import best_and_gap
 from .errors import NotANumberError
 from .events import LARGEST_MARGIN, Event, Round, Timings
 from .forward import ModelRunner
@@ -122,8 +122,8 @@ class StandardDecoder:
         scores = scaled_scores(logits[-1:], params, history, generation.width)
         if not params.is_greedy:
             scores = scores + generation.noise.token_rows(position, 1, generation.width)
-        token = mx.argmax(scores, axis=-1).astype(mx.int32)
-        readout = mx.concatenate([token.astype(mx.float32), top_two_gap(scores)])
+        token, gap = best_and_gap(scores)
+        readout = mx.concatenate([token.astype(mx.float32), gap])
         mx.async_eval(readout)
         return _Queued(token, readout)
 

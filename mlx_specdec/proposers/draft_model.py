@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from ..backend import mx
-from ..distributions import History, log_softmax, scaled_scores
+from ..distributions import History, scaled_scores, softmax
 from ..draws import draw_by_cdf
 from ..forward import ModelRunner, never
 from ..noise import Noise, uploaded
@@ -16,6 +16,10 @@ from ..request import GenerateRequest, SamplingParams
 __all__ = ["DraftModelProposer"]
 
 _LAZY_PREFILL = 8  # owed rows that ride in the first draft pass; more are read without the head
+
+
+_Guesses = tuple[mx.array, mx.array, mx.array]
+"""Tokens [lookahead], scores [lookahead, width] and their softmax: the laws drawn from."""
 
 
 class DraftModelProposer:
@@ -60,17 +64,18 @@ class DraftModelProposer:
         prefill_seconds = self._clock() - started if owed > _LAZY_PREFILL else 0.0
         known = context[self.runner.length :]
         read += len(known) + lookahead - 1
-        if self._params.is_greedy:
-            proposal = self._guess_greedily(context, known, lookahead)
-        else:
-            proposal = self._guess(context, known, lookahead, noise, round_index)
-        tokens, laws = proposal
+        guess = self._guess_greedily if self._params.is_greedy else self._guess
+        tokens, scores, probs = guess(context, known, lookahead, noise, round_index)
+        top = mx.max(probs, axis=-1)
+        # log-probability = score + (that of the largest - the largest score), without another pass
+        shift = mx.log(top) - mx.max(scores, axis=-1)
+        mean_score = mx.sum(mx.where(probs > 0, probs * scores, 0.0), axis=-1)
         return Proposal(
             tokens,
             lookahead,
-            laws,
-            mx.exp(mx.max(laws, axis=-1)),
-            -mx.sum(mx.where(laws > -mx.inf, mx.exp(laws) * laws, 0.0), axis=-1),
+            probs,
+            top,
+            -(mean_score + shift),
             tokens_read=read,
             prefill_seconds=prefill_seconds,
         )
@@ -93,19 +98,23 @@ class DraftModelProposer:
         return fed
 
     def _guess_greedily(
-        self, context: list[int], known: list[int], lookahead: int
-    ) -> tuple[mx.array, mx.array]:
-        """Arg-max guesses [lookahead] and the laws at temperature 1 shown beside them."""
+        self,
+        context: list[int],
+        known: list[int],
+        lookahead: int,
+        noise: Noise,
+        round_index: int,
+    ) -> _Guesses:
+        """Arg-max guesses, and the laws at temperature 1 that are shown beside them."""
         tokens: list[mx.array] = []
         rows: list[mx.array] = []
         for _ in range(lookahead):
-            row = self._row(known, tokens)
-            history = self._history(context, tokens)
-            scores = scaled_scores(row, self._params, history, self._width)
+            scores = self._scores(context, known, tokens)
             tokens.append(mx.argmax(scores, axis=-1).astype(mx.int32))
             rows.append(scores)
             mx.async_eval(tokens[-1])  # the device guesses while the host builds on
-        return mx.concatenate(tokens), log_softmax(mx.concatenate(rows))
+        scores = mx.concatenate(rows)
+        return mx.concatenate(tokens), scores, softmax(scores)
 
     def _guess(
         self,
@@ -114,26 +123,31 @@ class DraftModelProposer:
         lookahead: int,
         noise: Noise,
         round_index: int,
-    ) -> tuple[mx.array, mx.array]:
-        """Drawn guesses [lookahead] and the log of the laws they were drawn from."""
+    ) -> _Guesses:
+        """Guesses drawn from the draft's laws."""
         coupled = self._rule == "coupled"
         uniforms = uploaded([] if coupled else noise.round(round_index).draft(lookahead))
         tokens: list[mx.array] = []
+        rows: list[mx.array] = []
         laws: list[mx.array] = []
         for step in range(lookahead):
-            row = self._row(known, tokens)
-            history = self._history(context, tokens)
-            scores = scaled_scores(row, self._params, history, self._width)
-            law = log_softmax(scores)
+            scores = self._scores(context, known, tokens)
+            law = softmax(scores)
             if coupled:
                 shared = noise.token_rows(len(context) + step, 1, self._width)
                 token = mx.argmax(scores + shared, axis=-1)
             else:
-                token = draw_by_cdf(mx.exp(law), uniforms[step : step + 1])
+                token = draw_by_cdf(law, uniforms[step : step + 1])
             tokens.append(token.astype(mx.int32))
+            rows.append(scores)
             laws.append(law)
             mx.async_eval(tokens[-1])  # the device guesses while the host builds on
-        return mx.concatenate(tokens), mx.concatenate(laws)
+        return mx.concatenate(tokens), mx.concatenate(rows), mx.concatenate(laws)
+
+    def _scores(self, context: list[int], known: list[int], tokens: list[mx.array]) -> mx.array:
+        """What the next guess is made on: [1, width]."""
+        row = self._row(known, tokens)
+        return scaled_scores(row, self._params, self._history(context, tokens), self._width)
 
     def _row(self, known: list[int], tokens: list[mx.array]) -> mx.array:
         """The draft's logits after what is owed, or after its own last guess: [1, vocab_width]."""

@@ -113,7 +113,7 @@ class ManyTexts:
         residual: mx.array,
     ) -> tuple[mx.array, mx.array]:
         noise: Any = GivenNoise(coins, residual)
-        proposal = Proposal(tokens, LOOKAHEAD, draft)
+        proposal = Proposal(tokens, LOOKAHEAD, mx.exp(draft))
         decision = self._rule.decide(TargetRows(rows, 9), proposal, noise, 0)
         return decision.num_accepted, decision.next_token
 

@@ -104,7 +104,7 @@ class Instance:
         """The product's verdict, still on the device."""
         laws = logs(self.draft) if self.draft else None
         tokens = mx.array(self.tokens, dtype=mx.int32)
-        proposal = Proposal(tokens, len(self.tokens), laws)
+        proposal = Proposal(tokens, len(self.tokens), None if laws is None else mx.exp(laws))
         own = self.own_tokens() if rule == "match" else ()
         noise = InjectedNoise(self.coins, self.residual, own, first=9)
         return rule_named(rule, 1.0).decide(TargetRows(logs(self.target), 9), proposal, noise, 1)
