@@ -100,6 +100,23 @@ def expand_weights(model: Module) -> None:
         if _is_expandable(leaf):
             model.update_modules(tree_unflatten([(path, _expanded(leaf))]))
     model.set_dtype(mx.float32)
+    for _, leaf in _leaves(model):
+        if type(leaf) is nn.Linear:
+            leaf.weight = columns_first(leaf.weight)
+
+
+def columns_first(weight: mx.array) -> mx.array:
+    """The same matrix [outputs, inputs], laid out in memory column by column, and evaluated.
+
+    A layer multiplies by its transpose, which then lies row by row: a product over several rows
+    reads it as it is, where a fast BLAS would pack it anew at every pass (a fifth of the time of
+    a pass over five rows).
+    """
+    flipped = mx.contiguous(weight.T)
+    mx.eval(flipped)
+    view = flipped.T
+    mx.eval(view)
+    return view
 
 
 def _expanded(leaf: Module) -> Module:
@@ -115,7 +132,8 @@ def _expanded(leaf: Module) -> Module:
         group_size=leaf.group_size,
         bits=leaf.bits,
         mode=leaf.mode,
-    ).astype(mx.float32)
+    )
+    weight = weight.astype(mx.float32)
     mx.eval(weight)
     if type(leaf) is nn.QuantizedEmbedding:
         plain = nn.Embedding(1, 1)
