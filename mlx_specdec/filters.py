@@ -30,6 +30,7 @@ from .backend import backend_name, mx
 __all__ = ["filtered"]
 
 _SORTED_WIDTH_CPU = 1024
+_SORTED_WIDTH_OF_ONE_CPU = 8192
 _NEVER_HALVED = 2**31
 
 
@@ -161,7 +162,8 @@ def _border(probs: mx.array, mass: mx.array) -> mx.array:
     Returns:
         [rows, 1].
     """
-    while probs.shape[-1] > _sorted_width():
+    sorted_width = _sorted_width(probs.shape[0])
+    while probs.shape[-1] > sorted_width:
         width = probs.shape[-1]
         parted = mx.partition(probs, width // 2, axis=-1)
         lower, upper = parted[:, : width // 2], parted[:, width // 2 :]
@@ -189,13 +191,16 @@ def _sums(probs: mx.array) -> mx.array:
     return sums + _sums(probs[:, whole:]) if whole < width else sums
 
 
-def _sorted_width() -> int:
-    """Return the width up to which a row is sorted whole.
+def _sorted_width(rows: int) -> int:
+    """Return the width up to which rows are sorted whole.
 
-    On the CPU the crossover is measured. On Metal and CUDA a partition is a full sort, so halving
-    would do the work of two: there every row is sorted, as mlx-lm does.
+    On the CPU the crossovers are measured, for a single row in the decoding loop: there the many
+    small operations of halving cost more than they save. On Metal and CUDA a partition is a full
+    sort, so halving would do the work of two: there every row is sorted, as mlx-lm does.
     """
-    return _SORTED_WIDTH_CPU if backend_name() == "cpu" else _NEVER_HALVED
+    if backend_name() != "cpu":
+        return _NEVER_HALVED
+    return _SORTED_WIDTH_OF_ONE_CPU if rows == 1 else _SORTED_WIDTH_CPU
 
 
 def _top_k_by_rank(logprobs: mx.array, top_k: int) -> mx.array:

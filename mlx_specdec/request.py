@@ -109,12 +109,12 @@ class GenerateRequest:
     Args:
         prompt_tokens: at least one token id of the target's tokenizer.
         sampling: the target's law.
-        draft_sampling: the draft's law; None means the same settings.
+        draft_sampling: the draft's law; None means ``drafting_params``.
         max_tokens: at most this many tokens are emitted; None means up to the context's end.
         stop: texts that end the answer; they are not part of it.
         lookahead: tokens proposed a round, 0 to 16.
         rule: acceptance rule, one of RULE_NAMES.
-        seed: noise key; None draws a fresh one.
+        seed: the key of all noise.
         detail: entries of each law to report per row (0: none).
         ignore_eos: go on past end tokens (benchmarks).
 
@@ -169,7 +169,16 @@ class GenerateRequest:
 
     @property
     def drafting_params(self) -> SamplingParams:
-        return self.draft_sampling if self.draft_sampling is not None else self.sampling
+        """The draft's law: what was asked for it, else the target's settings without top-p.
+
+        Any law is exact as long as it is the one drawn from. Top-p at every guess costs more than
+        the few guesses outside it that the target then turns down; behind a top-k it is cheap.
+        """
+        if self.draft_sampling is not None:
+            return self.draft_sampling
+        if self.sampling.top_k > 0 or self.sampling.is_greedy:
+            return self.sampling
+        return replace(self.sampling, top_p=1.0)
 
     def with_prompt(self, prompt_tokens: tuple[int, ...]) -> GenerateRequest:
         return replace(self, prompt_tokens=prompt_tokens)

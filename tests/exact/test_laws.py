@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -10,7 +11,7 @@ from mlx_specdec.backend import mx
 from mlx_specdec.distributions import History, adjusted_logits, log_probs, probs
 from mlx_specdec.forward import ModelRunner
 from mlx_specdec.proposers import draft_model
-from mlx_specdec.request import SamplingParams
+from mlx_specdec.request import GenerateRequest, SamplingParams
 from tests.lanes import (
     PENALISED,
     VOCAB,
@@ -131,15 +132,18 @@ def draft() -> Any:
 
 
 @pytest.mark.parametrize("drafting", [None, SamplingParams(temperature=0.5, top_k=5)])
-@pytest.mark.parametrize("name", ["filters", "all"])
+@pytest.mark.parametrize("name", ["filters", "top-p", "all"])
 def test_d3_d7_d17_both_models_use_the_settings_asked_for(
     name: str, drafting: SamplingParams | None
 ) -> None:
     """What is shown of each guess is its chance under the laws of a fresh reading.
 
-    The draft has the target's settings, or those asked for it; the target's are never changed.
+    The draft has the target's settings (but for a top-p that would cost more than it brings), or
+    those asked for it; the target's are never changed.
     """
     params = CASES[name]
+    asked = drafting or GenerateRequest(PROMPT, params).drafting_params
+    assert drafting or dataclasses.replace(asked, top_p=params.top_p) == params
     events = fresh_answer(
         target(), draft(), PROMPT, sampling=params, draft_sampling=drafting, max_tokens=16
     )
@@ -147,7 +151,7 @@ def test_d3_d7_d17_both_models_use_the_settings_asked_for(
     for each in rounds_of(events):
         path = list(tokens)
         for guess in each.proposed:
-            p, q = law_after(target(), path, params), law_after(draft(), path, drafting or params)
+            p, q = law_after(target(), path, params), law_after(draft(), path, asked)
             assert guess.target_prob == pytest.approx(float(p[guess.token]), abs=1e-4)
             assert guess.draft_prob == pytest.approx(float(q[guess.token]), abs=1e-4)
             path.append(guess.token)
