@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, Literal
 
 from .model_spec import ModelSpec
 from .registry import builtin_folder
+from .weight_files import fault_of, missing_weight_files, weight_files
 
 __all__ = [
     "Found",
@@ -33,10 +33,8 @@ __all__ = [
 Origin = Literal["built-in", "folder", "Hugging Face cache", "LM Studio"]
 
 _LM_STUDIO_VARIABLE = "MLX_SPECDEC_LMSTUDIO_DIR"
-_SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.safetensors")
 # Each line is a set of files that is a tokenizer on its own.
 _TOKENIZERS = (("tokenizer.json",), ("tokenizer.model",), ("vocab.json", "merges.txt"))
-_MAX_HEADER = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +154,9 @@ def inspect_folder(path: Path, origin: Origin = "folder") -> Found:
         name.endswith(".tiktoken") for name in present
     ):
         missing.append("tokenizer.json")
-    for name in sorted(_expected_shards(path, present)):
-        if name not in present or not _is_whole(path / name):
-            missing.append(name)
+    absent = missing_weight_files(path)
+    there = sorted(weight_files(path) - set(absent))
+    missing += [*absent, *(name for name in there if fault_of(path / name))]
     return Found(
         path=path,
         origin=origin,
@@ -168,38 +166,6 @@ def inspect_folder(path: Path, origin: Origin = "folder") -> Found:
         quantisation=_quantisation(config or {}),
         model_type=str((config or {}).get("model_type", "")),
     )
-
-
-def _expected_shards(path: Path, present: set[str]) -> set[str]:
-    if "model.safetensors.index.json" in present:
-        index = _read_json(path / "model.safetensors.index.json")
-        shards = index.get("weight_map") if index is not None else None
-        if not isinstance(shards, dict) or not shards:
-            return {"model.safetensors.index.json"}  # unreadable: the file to name
-        return {str(name) for name in shards.values()}
-    weights = {name for name in present if name.endswith(".safetensors")}
-    for name in list(weights):
-        match = _SHARD.fullmatch(name)
-        if match:
-            count = int(match[3])
-            weights |= {f"{match[1]}-{i:05}-of-{match[3]}.safetensors" for i in range(1, count + 1)}
-    return weights or {"model.safetensors"}
-
-
-def _is_whole(path: Path) -> bool:
-    """Whether a safetensors file is exactly as long as its header says."""
-    try:
-        with path.open("rb") as stream:
-            length = int.from_bytes(stream.read(8), "little")
-            if not 2 <= length <= _MAX_HEADER:
-                return False
-            header = json.loads(stream.read(length))
-            ends = [
-                entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"
-            ]
-        return path.stat().st_size == 8 + length + max(ends, default=0)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return False
 
 
 def _read_json(path: Path) -> dict[str, Any] | None:

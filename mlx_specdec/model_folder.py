@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
-import struct
 from pathlib import Path
 from typing import Any
 
 from .errors import IncompleteModelError, ModelNotFoundError, UnsupportedModelError
+from .weight_files import fault_of, missing_weight_files
 
 __all__ = ["check_folder", "check_tokenizer_files", "model_name", "read_json", "same_tokenizer"]
 
@@ -69,13 +68,15 @@ def check_folder(path: Path) -> dict[str, Any]:
         raise UnsupportedModelError(
             f"config.json of {name} names no model_type.", "It does not describe a language model."
         )
-    missing = _missing_weights(path, weights)
+    missing = missing_weight_files(path)
     if missing:
         raise IncompleteModelError(
             f"{name} is incomplete: {', '.join(missing)} {_verb(missing)} missing.", _AGAIN
         )
     for file in weights:
-        _check_safetensors(file, name)
+        fault = fault_of(file)
+        if fault:
+            raise IncompleteModelError(f"{file.name} of {name} is {fault}.", _AGAIN)
     return config
 
 
@@ -157,47 +158,4 @@ def _check_kind(path: Path, name: str) -> None:
         raise UnsupportedModelError(
             f"{name} holds PyTorch weights (.bin), not safetensors.",
             "Convert it first: mlx_lm.convert.",
-        )
-
-
-def _missing_weights(path: Path, weights: list[Path]) -> list[str]:
-    index = path / "model.safetensors.index.json"
-    if index.is_file():
-        names = read_json(index).get("weight_map")
-        if isinstance(names, dict) and names:
-            return sorted({str(n) for n in names.values() if not (path / str(n)).is_file()})
-    if not weights:
-        return ["model.safetensors"]
-    expected: set[str] = set()
-    for file in weights:
-        part = re.fullmatch(r"(model.*-)(\d+)-of-(\d+)\.safetensors", file.name)
-        if part:
-            width = len(part[2])
-            expected |= {
-                f"{part[1]}{i:0{width}d}-of-{part[3]}.safetensors"
-                for i in range(1, int(part[3]) + 1)
-            }
-    return sorted(expected - {file.name for file in weights})
-
-
-def _check_safetensors(file: Path, name: str) -> None:
-    """Compare the header's promise with the file's length, without reading the tensors."""
-    size = file.stat().st_size
-    with file.open("rb") as stream:
-        start = stream.read(8)
-        length = struct.unpack("<Q", start)[0] if len(start) == 8 else size
-        header = stream.read(length) if length <= size - 8 else b""
-    try:
-        entries = json.loads(header)
-        end = max(
-            (entry["data_offsets"][1] for key, entry in entries.items() if key != "__metadata__"),
-            default=0,
-        )
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-        raise IncompleteModelError(
-            f"{file.name} of {name} is damaged: it has no safetensors header.", _AGAIN
-        ) from None
-    if size < 8 + length + end:
-        raise IncompleteModelError(
-            f"{file.name} of {name} is cut short: {size:,} of {8 + length + end:,} bytes.", _AGAIN
         )
