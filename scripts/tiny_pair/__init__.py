@@ -1,0 +1,1 @@
+"""How the built-in pair is made: corpora, tokenizer, target, draft, export and measuring."""
