@@ -28,10 +28,17 @@ class DraftModelProposer:
     Args:
         runner: the draft with its cache; ids beyond its vocabulary are never proposed.
         clock: seconds, for the line "the draft read the prompt".
+        reports_shape: also report how sure each law was, for a lookahead policy that asks.
     """
 
-    def __init__(self, runner: ModelRunner, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self,
+        runner: ModelRunner,
+        clock: Callable[[], float] = time.perf_counter,
+        reports_shape: bool = False,
+    ) -> None:
         self.runner = runner
+        self.reports_shape = reports_shape
         self.name = runner.loaded.name
         self._clock = clock
         self._params = SamplingParams()
@@ -66,16 +73,13 @@ class DraftModelProposer:
         read += len(known) + lookahead - 1
         guess = self._guess_greedily if self._params.is_greedy else self._guess
         tokens, scores, probs = guess(context, known, lookahead, noise, round_index)
-        top = mx.max(probs, axis=-1)
-        # log-probability = score + (that of the largest - the largest score), without another pass
-        shift = mx.log(top) - mx.max(scores, axis=-1)
-        mean_score = mx.sum(mx.where(probs > 0, probs * scores, 0.0), axis=-1)
+        top, entropies = _shape(scores, probs) if self.reports_shape else (None, None)
         return Proposal(
             tokens,
             lookahead,
             probs,
             top,
-            -(mean_score + shift),
+            entropies,
             tokens_read=read,
             prefill_seconds=prefill_seconds,
         )
@@ -158,3 +162,14 @@ class DraftModelProposer:
         if not self._params.has_penalties or not tokens:
             return History(context)
         return History(context, mx.concatenate(tokens), first=len(tokens))
+
+
+def _shape(scores: mx.array, probs: mx.array) -> tuple[mx.array, mx.array]:
+    """The largest probability and the entropy (in nats) of each law [rows, width]: [rows] each.
+
+    log-probability = score + (that of the largest - the largest score), without another pass.
+    """
+    top = mx.max(probs, axis=-1)
+    shift = mx.log(top) - mx.max(scores, axis=-1)
+    mean_score = mx.sum(mx.where(probs > 0, probs * scores, 0.0), axis=-1)
+    return top, -(mean_score + shift)
