@@ -135,6 +135,32 @@ def overlap(
     return mx.minimum(p, q).sum(-1).mean().item(), (p * q).sum(-1).mean().item()  # type: ignore[return-value]
 
 
+def chained_seconds(runner: ModelRunner, prompt: list[int], count: int) -> float:
+    """Seconds per one-row pass in a chain of ``count``, each queued on the last, one read."""
+    runner.align(prompt)
+    token = mx.array([5], dtype=mx.int32)
+    began = time.perf_counter()
+    for _ in range(count):
+        token = mx.argmax(runner.extend([], token), axis=-1).astype(mx.int32)
+        mx.async_eval(token)
+    mx.eval(token)
+    return (time.perf_counter() - began) / count
+
+
+def pass_ratios(session: Session, prompt: list[int]) -> dict[int, float]:
+    """How many times as long the target's pass takes as the draft's, by length of the chain."""
+    assert session.pair.draft is not None
+    runners = [ModelRunner(model) for model in (session.pair.target, session.pair.draft)]
+    for runner in runners:
+        runner.prefill(prompt, len(prompt))
+        runner.cache.evaluate()
+    ratios: dict[int, float] = {}
+    for count in (1, 4, 16):
+        times = [[chained_seconds(r, prompt, count) for r in runners] for _ in range(30)]
+        ratios[count] = median(t for t, _ in times[5:]) / median(d for _, d in times[5:])
+    return ratios
+
+
 def arms_for(session: Session, prompt: list[int]) -> dict[str, Callable[[Setting], Sample]]:
     return {
         "plain": lambda setting: ours(session, prompt, setting, None),
@@ -148,12 +174,11 @@ def arms_for(session: Session, prompt: list[int]) -> dict[str, Callable[[Setting
 def measure(
     session: Session, prompt: list[int], setting: Setting, runs: int
 ) -> dict[str, list[Sample]]:
-    """``runs`` samples of every arm, in alternation, each round in another order; one warm-up."""
+    """``runs`` samples of every arm, in alternation, forwards and backwards; one warm-up."""
     arms = arms_for(session, prompt)
     samples: dict[str, list[Sample]] = {name: [] for name in arms}
     for run in range(runs + 1):
-        names = list(ARMS[run % len(ARMS) :] + ARMS[: run % len(ARMS)])
-        for name in names:
+        for name in ARMS if run % 2 else reversed(ARMS):
             seeded = Setting(
                 setting.temperature, setting.top_p, setting.lookahead, setting.num_tokens, run
             )
@@ -163,8 +188,10 @@ def measure(
     return samples
 
 
-def speed(samples: list[Sample]) -> float:
-    return median(sample.seconds_per_token for sample in samples)
+def times_as_fast(samples: list[Sample], plain: list[Sample]) -> float:
+    """Median of the ratios run by run, which a machine that drifts disturbs least."""
+    pairs = zip(samples, plain, strict=True)
+    return median(p.seconds_per_token / s.seconds_per_token for s, p in pairs)
 
 
 def passes(samples: list[Sample]) -> float:
@@ -174,7 +201,7 @@ def passes(samples: list[Sample]) -> float:
 def table(session: Session, options: argparse.Namespace) -> None:
     """One line a setting and kind of text, then the mean over kinds of every setting."""
     print(
-        "temp top-p kind       plain/mlx-lm | speedup over our plain: rejection block mlx-lm "
+        "temp top-p kind       ours/mlx-lm  | speedup over our plain: rejection block mlx-lm "
         "| tokens a pass: rejection block mlx-lm | sum min(p,q) sum pq"
     )
     for temperature in options.temps:
@@ -198,12 +225,12 @@ def one_kind(
     for prompt in [prompt for prompt in PROMPTS if prompt.kind == kind][: options.prompts]:
         tokens = session.chat_tokens(prompt.text, think=False)
         samples = measure(session, tokens, setting, options.runs)
-        plain = speed(samples["plain"])
-        both = [overlap(session, tokens, s.tokens, setting) for s in samples["plain"]]
+        plain = samples["plain"]
+        both = [overlap(session, tokens, s.tokens, setting) for s in plain]
         rows.append(
             [
-                speed(samples["mlx-lm plain"]) / plain,
-                *(plain / speed(samples[name]) for name in ARMS[2:]),
+                1 / times_as_fast(samples["mlx-lm plain"], plain),
+                *(times_as_fast(samples[name], plain) for name in ARMS[2:]),
                 *(passes(samples[name]) for name in ARMS[2:]),
                 mean(b[0] for b in both),
                 mean(b[1] for b in both),
@@ -237,6 +264,10 @@ def main() -> None:
         print(f"{device_description()}; {blas_status().message}; lookahead {options.lookahead}, ")
         print(f"{options.tokens} tokens, medians of {options.runs} runs in alternation")
         engine.thread.call(lambda: table(engine.session, options))
+        prompt = engine.thread.call(lambda: engine.session.chat_tokens(PROMPTS[0].text))
+        ratios = engine.thread.call(lambda: pass_ratios(engine.session, prompt))
+    for count, ratio in ratios.items():
+        print(f"target pass / draft pass, one row, chains of {count}: {ratio:.1f}")
 
 
 if __name__ == "__main__":
