@@ -86,6 +86,6 @@ def prompt_named(name: str) -> Prompt | None:
 
 
 def default_prompt(for_toy: bool) -> Prompt:
-    """What a demo asks when nothing is asked."""
-    wanted = "meaning-1" if for_toy else "explain-2"
+    """What a demo asks when nothing is asked; of the toy the kind of text it drafts best."""
+    wanted = "prose-1" if for_toy else "explain-2"
     return next(prompt for prompt in PROMPTS if prompt.id == wanted)

@@ -29,7 +29,7 @@ class Settings:
     draft_sampling: SamplingParams | None = None
     max_tokens: int | None = 512
     stop: tuple[str, ...] = ()
-    lookahead: int = 4
+    lookahead: int = 3
     rule: str = "rejection"
     seed: int | None = None
     think: bool | None = None

@@ -47,7 +47,7 @@ def add_pair_options(parser: argparse.ArgumentParser, target: str, draft: str) -
         help=f"model that answers: a name, org/name, {target}",
     )
     add("--draft", metavar="NAME", help=f"model that guesses ahead, or none {draft}")
-    add("--lookahead", type=int, metavar="N", help="tokens guessed a round, 0 to 16 (default: 4)")
+    add("--lookahead", type=int, metavar="N", help="tokens guessed a round, 0 to 16 (default: 3)")
     synonym = cast(CommandParser, parser).synonym
     synonym("--model", dest="target", metavar="NAME")
     synonym("--draft-model", dest="draft", metavar="NAME")
