@@ -55,7 +55,7 @@ def test_the_commands(
         "Drafting is off",
         "Say /draft on or /draft off.",
         "1 reply, 8 tokens",
-        "not drafting; lookahead 4, drafting off",
+        "not drafting; lookahead 3, drafting off",
         "Drafting is on",
         "The temperature is 0.5",
         "Say a number",

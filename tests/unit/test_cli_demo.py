@@ -109,4 +109,4 @@ def test_the_toy_races_at_a_temperature_with_the_rule_that_keeps_the_text(
     assert main(["demo", "--runs", "1", "--max-tokens", "12"]) == 0
     out = capsys.readouterr().out
     assert "This is the built-in toy pair" in out
-    assert "Explain these words" in out
+    assert "Continue this story" in out
