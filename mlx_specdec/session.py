@@ -12,7 +12,7 @@ from .errors import InvalidRequestError
 from .events import Event, Finished, Round
 from .forward import ModelRunner, never
 from .generation import Generation
-from .loaded import Pair
+from .loaded import LoadedModel, Pair
 from .memory_room import MemoryRoom, wired
 from .noise import Noise
 from .proposers.draft_model import DraftModelProposer
@@ -54,13 +54,8 @@ class Session:
         limits = [pair.target.context_length, self.room.tokens()]
         self.context_length = min((limit for limit in limits if limit is not None), default=None)
 
-        def runner(model: object) -> ModelRunner:
-            return ModelRunner(
-                model,  # type: ignore[arg-type]
-                kv_bits=kv_bits,
-                kv_group_size=kv_group_size,
-                clock=clock,
-            )
+        def runner(model: LoadedModel) -> ModelRunner:
+            return ModelRunner(model, kv_bits=kv_bits, kv_group_size=kv_group_size, clock=clock)
 
         self.target = runner(pair.target)
         self.standard = StandardDecoder(self.target)
