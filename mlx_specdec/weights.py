@@ -109,8 +109,7 @@ def columns_first(weight: mx.array) -> mx.array:
     """The same matrix [outputs, inputs], laid out in memory column by column, and evaluated.
 
     A layer multiplies by its transpose, which then lies row by row: a product over several rows
-    reads it as it is, where a fast BLAS would pack it anew at every pass (a fifth of the time of
-    a pass over five rows).
+    reads it as it is, where a fast BLAS would pack it anew at every pass.
     """
     flipped = mx.contiguous(weight.T)
     mx.eval(flipped)

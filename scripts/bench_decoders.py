@@ -23,7 +23,7 @@ from typing import Any
 
 import mlx_specdec
 from mlx_specdec.answer import Answer
-from mlx_specdec.backend import blas_status, device_description, mx
+from mlx_specdec.backend import blas_status, device_description, mx, read_floats
 from mlx_specdec.distributions import History, log_probs
 from mlx_specdec.events import Round
 from mlx_specdec.forward import ModelRunner
@@ -135,7 +135,9 @@ def overlap(
         logits = ModelRunner(model).extend(prompt + tokens[:-1])[len(prompt) - 1 :]
         laws.append(mx.exp(log_probs(logits, params, History(prompt), session.width)))
     p, q = laws
-    return mx.minimum(p, q).sum(-1).mean().item(), (p * q).sum(-1).mean().item()  # type: ignore[return-value]
+    both = mx.stack([mx.minimum(p, q).sum(-1).mean(), (p * q).sum(-1).mean()])
+    shared, matched = read_floats(both)
+    return shared, matched
 
 
 def chained_seconds(runner: ModelRunner, prompt: list[int], count: int) -> float:

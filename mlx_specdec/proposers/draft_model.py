@@ -18,8 +18,8 @@ __all__ = ["DraftModelProposer"]
 _LAZY_PREFILL = 8  # owed rows that ride in the first draft pass; more are read without the head
 
 
-_Guesses = tuple[mx.array, mx.array, mx.array]
-"""Tokens [lookahead], scores [lookahead, width] and their softmax: the laws drawn from."""
+_Draw = Callable[[int, mx.array, mx.array], mx.array]
+"""From the step, its scores and its law [1, width] each to the guess [1]."""
 
 
 class DraftModelProposer:
@@ -71,8 +71,8 @@ class DraftModelProposer:
         prefill_seconds = self._clock() - started if owed > _LAZY_PREFILL else 0.0
         known = context[self.runner.length :]
         read += len(known) + lookahead - 1
-        guess = self._guess_greedily if self._params.is_greedy else self._guess
-        tokens, scores, probs = guess(context, known, lookahead, noise, round_index)
+        draw = self._drawer(len(context), lookahead, noise, round_index)
+        tokens, scores, probs = self._guess(context, known, lookahead, draw)
         top, entropies = _shape(scores, probs) if self.reports_shape else (None, None)
         return Proposal(
             tokens,
@@ -101,48 +101,30 @@ class DraftModelProposer:
         self.runner.cache.evaluate()  # so that what it costs is measured, on a line of its own
         return fed
 
-    def _guess_greedily(
-        self,
-        context: list[int],
-        known: list[int],
-        lookahead: int,
-        noise: Noise,
-        round_index: int,
-    ) -> _Guesses:
-        """Arg-max guesses, and the laws at temperature 1 that are shown beside them."""
-        tokens: list[mx.array] = []
-        rows: list[mx.array] = []
-        for _ in range(lookahead):
-            scores = self._scores(context, known, tokens)
-            tokens.append(mx.argmax(scores, axis=-1).astype(mx.int32))
-            rows.append(scores)
-            mx.async_eval(tokens[-1])  # the device guesses while the host builds on
-        scores = mx.concatenate(rows)
-        return mx.concatenate(tokens), scores, softmax(scores)
+    def _drawer(self, position: int, lookahead: int, noise: Noise, round_index: int) -> _Draw:
+        """How a guess is made of its scores, by the temperature and the rule."""
+        if self._params.is_greedy:
+            return lambda step, scores, law: mx.argmax(scores, axis=-1)
+        if self._rule == "coupled":
+            shared = noise.token_rows(position, lookahead, self._width)
+            return lambda step, scores, law: mx.argmax(scores + shared[step], axis=-1)
+        uniforms = uploaded(noise.round(round_index).draft(lookahead))
+        return lambda step, scores, law: draw_by_cdf(law, uniforms[step : step + 1])
 
     def _guess(
-        self,
-        context: list[int],
-        known: list[int],
-        lookahead: int,
-        noise: Noise,
-        round_index: int,
-    ) -> _Guesses:
-        """Guesses drawn from the draft's laws."""
-        coupled = self._rule == "coupled"
-        uniforms = uploaded([] if coupled else noise.round(round_index).draft(lookahead))
+        self, context: list[int], known: list[int], lookahead: int, draw: _Draw
+    ) -> tuple[mx.array, mx.array, mx.array]:
+        """Guesses [lookahead], the scores they were made of and their laws [lookahead, width].
+
+        At temperature 0 a law is the softmax at 1, shown beside the guess.
+        """
         tokens: list[mx.array] = []
         rows: list[mx.array] = []
         laws: list[mx.array] = []
         for step in range(lookahead):
             scores = self._scores(context, known, tokens)
             law = softmax(scores)
-            if coupled:
-                shared = noise.token_rows(len(context) + step, 1, self._width)
-                token = mx.argmax(scores + shared, axis=-1)
-            else:
-                token = draw_by_cdf(law, uniforms[step : step + 1])
-            tokens.append(token.astype(mx.int32))
+            tokens.append(draw(step, scores, law).astype(mx.int32))
             rows.append(scores)
             laws.append(law)
             mx.async_eval(tokens[-1])  # the device guesses while the host builds on
