@@ -27,8 +27,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, default=work, help="downloads, data and checkpoints")
     parser.add_argument("--out", type=Path, default=PAIR, help="where target/ and draft/ go")
     parser.add_argument("--minutes", type=float, default=72.0, help="for training the target")
+    parser.add_argument("--grow-from", type=Path, help="checkpoint of a narrow target to widen")
     parser.add_argument("--steps", type=int, help="the target's length in steps, not minutes")
     parser.add_argument("--draft-minutes", type=float, default=30.0, help="for the draft")
+    parser.add_argument("--draft-from", type=Path, help="checkpoint of a draft to begin with")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--eager", action="store_true", help="do not compile the training step")
     return parser.parse_args()
@@ -38,7 +40,13 @@ def make_target(options: argparse.Namespace) -> None:
     """Train the target and write it as it ships."""
     from tiny_pair.target import TargetRun
 
-    run = TargetRun(options.work, options.work / "checkpoints", is_compiled=not options.eager)
+    seed = None
+    if options.grow_from:
+        from tiny_pair.growth import grown_target
+
+        seed = grown_target(options.grow_from)
+    folder = options.work / "checkpoints"
+    run = TargetRun(options.work, folder, is_compiled=not options.eager, seed=seed)
     run.train(options.minutes, options.steps)
     export(options, "target")
 
@@ -49,7 +57,10 @@ def make_draft(options: argparse.Namespace) -> None:
 
     folder = options.work / "checkpoints"
     target = options.work / "pair" / "target"
-    DraftRun(options.work, folder, target, is_compiled=not options.eager).run(options.draft_minutes)
+    run = DraftRun(
+        options.work, folder, target, is_compiled=not options.eager, seed=options.draft_from
+    )
+    run.run(options.draft_minutes)
     export(options, "draft")
 
 

@@ -67,10 +67,19 @@ def rate_share(share: float) -> float:
 
 
 class DraftRun:
-    """Writing, then distillation; the text written is kept and a restart goes on with it."""
+    """Writing, then distillation; the text written is kept and a restart goes on with it.
+
+    `seed` is the checkpoint of a draft to begin with, that of an earlier target say.
+    """
 
     def __init__(
-        self, work: Path, folder: Path, target: Path, shape: Shape = DRAFT, is_compiled: bool = True
+        self,
+        work: Path,
+        folder: Path,
+        target: Path,
+        shape: Shape = DRAFT,
+        is_compiled: bool = True,
+        seed: Path | None = None,
     ) -> None:
         self.work, self.folder, self.is_compiled = work, folder, is_compiled
         folder.mkdir(parents=True, exist_ok=True)
@@ -78,7 +87,10 @@ class DraftRun:
         self.target = export.read(target)
         self.ends = json.loads((target / "generation_config.json").read_text())["eos_token_id"]
         self.draft = Qwen3(shape)
-        self._project_embedding()
+        if seed is None:
+            self._project_embedding()
+        else:
+            self.draft.load_state_dict(torch.load(seed, weights_only=False)["model"])
         self.optimizer = PairOptimizer(self.draft, RATE)
         self.step, self.num_tokens = 0, 0
         self.loss = self._compile(losses)

@@ -38,7 +38,8 @@ class Shape:
         }
 
 
-TARGET = Shape(384, 8, 6, 2, 768)
+NARROW_TARGET = Shape(384, 8, 6, 2, 768)
+TARGET = Shape(512, 6, 8, 2, 1408)
 DRAFT = Shape(128, 2, 2, 1, 512)
 
 

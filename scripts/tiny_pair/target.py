@@ -18,6 +18,8 @@ from torch import Tensor
 SHARES = {"words": 0.28, "code": 0.40, "prose": 0.32}
 WARMUP_SHARE, DECAY_FROM, QUANTIZE_FROM = 0.02, 0.30, 0.85
 RATE = 3e-3
+GROWN_RATE = 2e-3
+SEED_OF_GROWN = 100_000
 SECONDS_PER_CHECKPOINT = 180.0
 SECONDS_PER_MEASURE = 600.0
 
@@ -48,16 +50,21 @@ def batch_sizes(share: float) -> tuple[int, int]:
 
 
 class TargetRun:
-    """A training run with its checkpoint in `folder`."""
+    """A training run with its checkpoint in `folder`; `seed` is a grown model to begin with."""
 
     def __init__(
-        self, work: Path, folder: Path, shape: Shape = TARGET, is_compiled: bool = True
+        self,
+        work: Path,
+        folder: Path,
+        shape: Shape = TARGET,
+        is_compiled: bool = True,
+        seed: Qwen3 | None = None,
     ) -> None:
         self.path, self.log = folder / "target.pt", folder / "target.jsonl"
         folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(0)
-        self.model = Qwen3(shape)
-        self.optimizer = PairOptimizer(self.model, RATE)
+        self.model = seed or Qwen3(shape)
+        self.optimizer = PairOptimizer(self.model, GROWN_RATE if seed else RATE)
         self.progress = Progress()
         if self.path.exists():
             stored = torch.load(self.path, weights_only=False)
@@ -65,7 +72,9 @@ class TargetRun:
             self.optimizer.load_state_dict(stored["optimizer"])
             self.progress = Progress(**stored["progress"])
         lists = {kind: dataset.read(work, f"train_{kind}") for kind in SHARES}
-        self.stream = dataset.RowStream(lists, SHARES, seed=self.progress.step)
+        self.stream = dataset.RowStream(
+            lists, SHARES, seed=self.progress.step + (SEED_OF_GROWN if seed else 0)
+        )
         held_out = {kind: dataset.read(work, f"held_out_{kind}") for kind in SHARES}
         self.held_out = {
             kind: dataset.RowStream({kind: rows}, {kind: 1.0}, 0).batch(8, 512)
