@@ -21,6 +21,7 @@ from typing import Any
 
 from .backend import release_thread
 from .conversation import Conversation, Message
+from .costs.known_costs import known_costs
 from .errors import InvalidRequestError, ModelNotFoundError, SpecdecError
 from .events import Event, Failed, Finished, Prefilled, Round
 from .loaded import Pair
@@ -51,7 +52,7 @@ class Reply:
 class Stream:
     """An answer under way. Iterate for text, ``events()`` for everything; one reader."""
 
-    def __init__(self, handle: JobHandle) -> None:
+    def __init__(self, handle: JobHandle[Event]) -> None:
         self._handle = handle
         self._seen: list[Event] = []
 
@@ -85,6 +86,11 @@ class Stream:
     def cancel(self) -> None:
         """Stop after the round under way; what was said stays."""
         self._handle.cancel()
+
+    @property
+    def seen(self) -> tuple[Event, ...]:
+        """What was read so far."""
+        return tuple(self._seen)
 
     @property
     def metrics(self) -> Metrics:
@@ -253,7 +259,8 @@ def load(
             draft_name=pair_spec.draft.alias if pair_spec.draft is not None else "",
         )
         pair = _with_ends(pair, extra_eos_tokens)
-        return Session(pair, kv_bits=kv_bits, kv_group_size=kv_group_size)
+        costs = known_costs(pair, pair_spec, kv_bits)
+        return Session(pair, kv_bits=kv_bits, kv_group_size=kv_group_size, costs=costs)
 
     try:
         return Engine(thread, thread.call(make))

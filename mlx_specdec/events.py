@@ -88,11 +88,16 @@ class LawEntry:
 
 @dataclass(frozen=True, slots=True)
 class RowDetail:
-    """The largest entries of the three laws at one row, when the request asks for ``detail``."""
+    """The largest entries of the three laws at one row, when the request asks for ``detail``.
+
+    ``left_over`` is scaled to 1; ``left_over_sum`` is what it summed to before, the whole row's
+    sum of max(0, p - q) (block: P p), and None in records made without it.
+    """
 
     target: tuple[LawEntry, ...]
     draft: tuple[LawEntry, ...]
     left_over: tuple[LawEntry, ...]
+    left_over_sum: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +105,16 @@ class Timings:
     """Seconds the host can know of one round: building the graph, waiting for the device, after.
 
     ``draft_prefill_seconds`` is what the draft took to read the prompt, paid in the first round
-    that drafts, and not part of the others.
+    that drafts, and not part of the others. ``draft_seconds`` and ``verify_seconds`` are measured
+    only where a decoder profiles, by waiting for each phase, and then stand for the building.
     """
 
     build_seconds: float = 0.0
     wait_seconds: float = 0.0
     after_seconds: float = 0.0
     draft_prefill_seconds: float = 0.0
+    draft_seconds: float = 0.0
+    verify_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +225,12 @@ def event_from_dict(data: dict[str, Any]) -> Event:
         for key in ("draft_top_probs", "draft_entropies"):
             fields[key] = tuple(fields.get(key, ()))
         fields["detail"] = tuple(
-            RowDetail(_law(row["target"]), _law(row["draft"]), _law(row["left_over"]))
+            RowDetail(
+                _law(row["target"]),
+                _law(row["draft"]),
+                _law(row["left_over"]),
+                row.get("left_over_sum"),
+            )
             for row in fields.get("detail", ())
         )
     try:

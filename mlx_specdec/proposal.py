@@ -54,6 +54,11 @@ class Proposer(Protocol):
         """
         ...
 
+    def owed(self, context: list[int]) -> int:
+        """Tokens of ``context`` that it would have to read before it could propose; may be asked
+        before ``begin``. Costs nothing on the device."""
+        ...
+
     def propose(
         self, context: list[int], lookahead: int, noise: Noise, round_index: int
     ) -> Proposal:

@@ -30,6 +30,7 @@ class Reading:
     top_probs: tuple[float, ...]
     entropies: tuple[float, ...]
     detail: tuple[tuple[tuple[tuple[int, float], ...], ...], ...] = ()
+    left_over_sums: tuple[float, ...] = ()
 
     def checks(self, rule: AcceptanceRule) -> tuple[Check, ...]:
         """One per proposed token that the rule looked at."""
@@ -48,9 +49,12 @@ class Reading:
         )
 
     def row_details(self, texts: dict[int, str]) -> tuple[RowDetail, ...]:
+        def listed(law: tuple[tuple[int, float], ...]) -> tuple[LawEntry, ...]:
+            return tuple(LawEntry(token, texts[token], prob) for token, prob in law)
+
         return tuple(
-            RowDetail(*(tuple(LawEntry(t, texts[t], p) for t, p in law) for law in row))
-            for row in self.detail
+            RowDetail(listed(row[0]), listed(row[1]), listed(row[2]), total)
+            for row, total in zip(self.detail, self.left_over_sums, strict=True)
         )
 
     def detail_tokens(self) -> set[int]:
@@ -94,7 +98,8 @@ def _largest(rows: mx.array, count: int) -> mx.array:
 
 
 def _detail(shown: mx.array, proposal: Proposal, decision: Decision, count: int) -> mx.array:
-    """Target, draft and left-over law of every row, the largest entries of each."""
+    """Target, draft and left-over law of every row, the largest entries of each, and what the
+    last one summed to: [rows * (6 * count + 1)]."""
     target = shown
     if proposal.count == 0:
         draft = mx.zeros_like(target)
@@ -108,9 +113,10 @@ def _detail(shown: mx.array, proposal: Proposal, decision: Decision, count: int)
         draft = mx.concatenate([law, mx.zeros((1, target.shape[-1]))])
     scale = mx.concatenate([mx.ones((1,)), decision.carried])[:, None]
     rest = mx.maximum(scale * target - draft, 0.0)
-    rest = rest / mx.maximum(mx.sum(rest, axis=-1, keepdims=True), 1e-30)
+    total = mx.sum(rest, axis=-1, keepdims=True)
+    rest = rest / mx.maximum(total, 1e-30)
     laws = [_largest(law, count) for law in (target, draft, rest)]
-    return mx.concatenate(laws, axis=-1).reshape(-1)
+    return mx.concatenate([*laws, total], axis=-1).reshape(-1)
 
 
 def unpacked(numbers: list[float], proposal: Proposal, detail: int = 0) -> Reading:
@@ -142,13 +148,21 @@ def unpacked(numbers: list[float], proposal: Proposal, detail: int = 0) -> Readi
         draft_probs,
         top_probs,
         entropies,
-        _detail_rows(numbers[place:], count + 1, detail) if detail else (),
+        *(_detail_rows(numbers[place:], count + 1) if detail else ()),
     )
 
 
-def _detail_rows(
-    numbers: list[float], rows: int, count: int
-) -> tuple[tuple[tuple[tuple[int, float], ...], ...], ...]:
+_Laws = tuple[tuple[tuple[int, float], ...], ...]
+
+
+def _detail_rows(numbers: list[float], rows: int) -> tuple[tuple[_Laws, ...], tuple[float, ...]]:
+    """What ``_detail`` packed: the three laws of each row, and what the last one summed to.
+
+    A law narrower than what was asked for is listed whole, so the width tells how many there are.
+    """
+    width = len(numbers) // rows
+    count = (width - 1) // 6
+
     def law(start: int) -> tuple[tuple[int, float], ...]:
         ids = numbers[start : start + count]
         values = numbers[start + count : start + 2 * count]
@@ -156,7 +170,6 @@ def _detail_rows(
             (int(token), value) for token, value in zip(ids, values, strict=True) if value > 0
         )
 
-    width = 6 * count
-    return tuple(
-        tuple(law(row * width + 2 * count * which) for which in range(3)) for row in range(rows)
-    )
+    starts = range(0, rows * width, width)
+    laws = tuple(tuple(law(start + 2 * count * which) for which in range(3)) for start in starts)
+    return laws, tuple(numbers[start + width - 1] for start in starts)

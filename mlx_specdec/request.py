@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from .errors import InvalidRequestError
 
-__all__ = ["RULE_NAMES", "GenerateRequest", "SamplingParams"]
+__all__ = [
+    "AUTO",
+    "DEFAULT_LOOKAHEAD",
+    "LARGEST_LOOKAHEAD",
+    "RULE_NAMES",
+    "GenerateRequest",
+    "Lookahead",
+    "SamplingParams",
+]
 
+Lookahead = int | Literal["auto"]
+"""Tokens guessed a round, or ``auto``: as many as this machine and this text pay for."""
+AUTO: Literal["auto"] = "auto"
+# What the published costs of M3 to M5 chips pay for where seven or eight of ten guesses are kept.
+DEFAULT_LOOKAHEAD = 3
+LARGEST_LOOKAHEAD = 16
 RULE_NAMES = ("rejection", "block", "coupled", "match")
 
 
@@ -112,8 +127,7 @@ class GenerateRequest:
         draft_sampling: the draft's law; None means ``drafting_params``.
         max_tokens: at most this many tokens are emitted; None means up to the context's end.
         stop: texts that end the answer; they are not part of it.
-        lookahead: tokens proposed a round, 0 to 16. 3 is what the published costs of M3 to M5
-            chips pay for where seven or eight of ten guesses are kept.
+        lookahead: tokens proposed a round, 0 to 16, or ``auto``.
         rule: acceptance rule, one of RULE_NAMES.
         seed: the key of all noise.
         detail: entries of each law to report per row (0: none).
@@ -128,7 +142,7 @@ class GenerateRequest:
     draft_sampling: SamplingParams | None = None
     max_tokens: int | None = 512
     stop: tuple[str, ...] = ()
-    lookahead: int = 3
+    lookahead: Lookahead = DEFAULT_LOOKAHEAD
     rule: str = "rejection"
     seed: int = 0
     detail: int = 0
@@ -149,9 +163,10 @@ class GenerateRequest:
             "Take 1 or more, or -1 for no limit but the context's.",
         )
         _require(
-            0 <= self.lookahead <= 16,
+            self.lookahead == AUTO
+            or (isinstance(self.lookahead, int) and 0 <= self.lookahead <= LARGEST_LOOKAHEAD),
             f"lookahead {self.lookahead} is out of range.",
-            "Take 0 (no drafting) to 16.",
+            f"Take 0 (no drafting) to {LARGEST_LOOKAHEAD}, or auto.",
         )
         _require(
             self.rule in RULE_NAMES,

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from .answer import Answer
 from .backend import release_unused_memory
 from .conversation import THINK_START, Conversation, split_thinking
+from .costs.cost_table import CostTable
+from .costs.pair_costs import guessed_costs
 from .errors import InvalidRequestError
 from .events import Event, Finished, Round
-from .forward import ModelRunner, never
+from .forward import never
 from .generation import Generation
-from .loaded import LoadedModel, Pair
+from .loaded import Pair
+from .lookahead.adaptive import LookaheadMemory
+from .lookahead.policy import FixedLookahead, LookaheadPolicy
 from .memory_room import MemoryRoom, wired
 from .noise import Noise
+from .parts import Parts
 from .proposers.draft_model import DraftModelProposer
+from .request import AUTO, GenerateRequest
 from .settings import Settings
 from .speculative import SpeculativeDecoder
 from .standard import StandardDecoder
@@ -32,6 +39,9 @@ class Session:
         pair: the models.
         kv_bits: quantised caches from the first token on, in both models; None for plain ones.
         clock: seconds.
+        parts: what the decoders are made of.
+        costs: what rounds cost here, as far as it is known; real rounds correct it, for every
+            session that shares it. None starts from a guess by the models' sizes.
 
     Raises:
         CacheNotRewindableError: a model whose cache cannot take guesses back.
@@ -44,26 +54,42 @@ class Session:
         kv_bits: int | None = None,
         kv_group_size: int = 64,
         clock: Callable[[], float] = time.perf_counter,
+        parts: Parts = Parts(),  # noqa: B008  frozen
+        costs: CostTable | None = None,
     ) -> None:
         self.pair = pair
+        self.kv_bits, self.kv_group_size, self.parts = kv_bits, kv_group_size, parts
+        self.lookahead = LookaheadMemory(costs if costs is not None else _guessed(pair))
         self.conversation = Conversation()
         self.begins_thinking = False  # whether the reply under way starts inside a thinking block
         self.width = min(pair.tokenizer_width, pair.target.vocab_width)
-        self._clock = clock
+        self.clock = clock
         self.room = MemoryRoom.of(pair)
         limits = [pair.target.context_length, self.room.tokens()]
         self.context_length = min((limit for limit in limits if limit is not None), default=None)
 
-        def runner(model: LoadedModel) -> ModelRunner:
-            return ModelRunner(model, kv_bits=kv_bits, kv_group_size=kv_group_size, clock=clock)
-
-        self.target = runner(pair.target)
+        cache: dict[str, Any] = {"kv_bits": kv_bits, "kv_group_size": kv_group_size}
+        self.target = parts.target_runner(pair.target, **cache, clock=clock)
         self.standard = StandardDecoder(self.target)
         self.speculative: SpeculativeDecoder | None = None
         self.proposer: DraftModelProposer | None = None
         if pair.draft is not None:
-            self.proposer = DraftModelProposer(runner(pair.draft), clock)
-            self.speculative = SpeculativeDecoder(self.target, self.proposer)
+            draft = parts.draft_runner(pair.draft, **cache, clock=clock)
+            self.proposer = parts.proposer(draft, clock)
+            self.speculative = SpeculativeDecoder(
+                self.target, self.proposer, rule_for=parts.rule_for, profile=parts.profile
+            )
+
+    def beside(self, clock: Callable[[], float]) -> Session:
+        """A session over the same models with caches and a clock of its own: a lane of a race."""
+        return Session(
+            self.pair,
+            kv_bits=self.kv_bits,
+            kv_group_size=self.kv_group_size,
+            clock=clock,
+            parts=self.parts,
+            costs=self.lookahead.costs,
+        )
 
     def encode(self, text: str) -> list[int]:
         """Token ids of plain text, special tokens recognised.
@@ -118,15 +144,24 @@ class Session:
             answer,
             self.width,
             noise=noise,
-            clock=self._clock,
+            clock=self.clock,
             is_cancelled=is_cancelled,
         )
-        drafts = settings.draft and self.speculative is not None and settings.lookahead > 0
-        decoder = self.speculative if drafts else self.standard
-        assert decoder is not None
         expected = len(prompt_tokens) + min(request.max_tokens or _SOME_TOKENS, _SOME_TOKENS)
         with wired(self.room, expected):
-            yield from decoder.generate(generation)
+            if settings.draft and self.speculative is not None and settings.lookahead != 0:
+                policy = self._policy(request)
+                yield from self.speculative.generate(generation, policy)
+                if answer.finish_reason != "cancelled":
+                    self.lookahead.end_answer(len(answer.emitted), generation.at())
+            else:
+                yield from self.standard.generate(generation)
+
+    def _policy(self, request: GenerateRequest) -> LookaheadPolicy:
+        """Who decides about guesses in one answer."""
+        if request.lookahead == AUTO:
+            return self.lookahead.begin_answer()
+        return FixedLookahead(request.lookahead)
 
     def ask(
         self, text: str, settings: Settings, *, is_cancelled: Callable[[], bool] = never
@@ -161,7 +196,13 @@ class Session:
     def clear(self) -> None:
         """Forget the conversation and both caches."""
         self.conversation.clear()
+        self.lookahead.forget_texts()
         self.target.drop()
         if self.proposer is not None:
             self.proposer.close()
         release_unused_memory()
+
+
+def _guessed(pair: Pair) -> CostTable:
+    draft_bytes = 0 if pair.draft is None else pair.draft.weight_bytes
+    return CostTable(guessed_costs(pair.target.weight_bytes, draft_bytes), scale_is_known=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from .errors import InvalidRequestError
-from .request import GenerateRequest, SamplingParams
+from .request import AUTO, GenerateRequest, Lookahead, SamplingParams
 
 __all__ = ["Settings", "settings_from"]
 
@@ -29,7 +29,7 @@ class Settings:
     draft_sampling: SamplingParams | None = None
     max_tokens: int | None = 512
     stop: tuple[str, ...] = ()
-    lookahead: int = 3
+    lookahead: Lookahead = AUTO
     rule: str = "rejection"
     seed: int | None = None
     think: bool | None = None

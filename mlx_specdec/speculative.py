@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
 from .acceptance import AcceptanceRule, TargetRows, rule_named
@@ -11,8 +11,18 @@ from .distributions import History, scaled_scores
 from .events import Emitted, Event, Round, Timings
 from .forward import Cancelled, ModelRunner
 from .generation import Generation
+from .lookahead.policy import (
+    FOREVER,
+    Choice,
+    FixedLookahead,
+    LookaheadPolicy,
+    RoundOutcome,
+    Situation,
+)
+from .lookahead.round_meter import RoundMeter
 from .proposal import Proposal, Proposer
 from .readout import Reading, packed, unpacked
+from .request import AUTO, DEFAULT_LOOKAHEAD
 from .standard import StandardDecoder, checked
 
 __all__ = ["SpeculativeDecoder"]
@@ -27,6 +37,9 @@ class _Pass:
     lookahead: int
     verified: int  # tokens of the context that the target had read when the guesses began
     build_seconds: float
+    owed: int  # tokens that the draft had not read
+    draft_seconds: float = 0.0
+    verify_seconds: float = 0.0
 
 
 class SpeculativeDecoder:
@@ -35,26 +48,38 @@ class SpeculativeDecoder:
     Args:
         target: the model whose law the text follows, with its cache.
         proposer: where guesses come from.
+        rule_for: from a rule's name and the temperature to the rule.
+        profile: wait for the guesses and for the check, so that each is measured.
     """
 
-    def __init__(self, target: ModelRunner, proposer: Proposer) -> None:
+    def __init__(
+        self,
+        target: ModelRunner,
+        proposer: Proposer,
+        *,
+        rule_for: Callable[[str, float], AcceptanceRule] = rule_named,
+        profile: bool = False,
+    ) -> None:
         self.target = target
         self.proposer = proposer
+        self._rule_for = rule_for
+        self._profile = profile
         self.standard = StandardDecoder(target)
 
-    def generate(self, generation: Generation) -> Iterator[Event]:
+    def generate(
+        self, generation: Generation, policy: LookaheadPolicy | None = None
+    ) -> Iterator[Event]:
         """Prefilled, Round 0 (the prefill's own token), Round after Round, Finished.
 
-        Nothing of the draft is built before the first token is handed out.
+        Nothing of the draft is built before the first token is handed out, and nothing at all
+        before ``policy`` wants guesses. Without one the request's own lookahead holds throughout.
         """
+        if policy is None:
+            lookahead = generation.request.lookahead
+            policy = FixedLookahead(DEFAULT_LOOKAHEAD if lookahead == AUTO else lookahead)
         try:
             yield from generation.prefill(self.target)
-            if generation.request.lookahead == 0:
-                yield from self.standard.rounds(generation)
-            else:
-                yield from self.standard.rounds(generation, limit=1)
-                if not generation.is_over:
-                    yield from self._rounds(generation)
+            yield from self._rounds(generation, policy)
         except GeneratorExit:  # the reader walked away; what is queued was never committed
             self.target.rollback()
             self.proposer.rollback()
@@ -65,55 +90,121 @@ class SpeculativeDecoder:
             raise
         yield generation.finished()
 
-    def _rounds(self, generation: Generation) -> Iterator[Round]:
-        request = generation.request
-        rule = rule_named(request.rule, request.sampling.temperature)
-        if generation.cancel_if_asked():
-            return
-        self.proposer.begin(request, generation.width, generation.is_cancelled)
-        current = self._queue(generation, rule)
+    def _rounds(self, generation: Generation, policy: LookaheadPolicy) -> Iterator[Round]:
+        """The plain loop and the drafting loop in turns, as ``policy`` says."""
+        request, meter = generation.request, RoundMeter()
+        rule = self._rule_for(request.rule, request.sampling.temperature)
+        choice: Choice | None = self._choose(generation, policy)
+        if choice is not None and choice.lookahead:
+            yield from self._plain(generation, policy, Choice(0), meter)
+            choice = None if generation.is_over else choice
+        has_begun = False
+        while choice is not None:
+            if choice.lookahead == 0:
+                yield from self._plain(generation, policy, choice, meter)
+                choice = None if generation.is_over else self._choose(generation, policy)
+                continue
+            if generation.cancel_if_asked():
+                return
+            if not has_begun:
+                self.proposer.begin(request, generation.width, generation.is_cancelled)
+                has_begun = True
+            choice = yield from self._drafting(generation, rule, policy, choice, meter)
+
+    def _choose(self, generation: Generation, policy: LookaheadPolicy) -> Choice:
+        context = generation.tokens
+        return policy.choose(
+            Situation(
+                emitted_tokens=len(context) - generation.answer.prompt_length,
+                context_length=len(context),
+                owed_tokens=self.proposer.owed(context),
+                room=generation.answer.room,
+                elapsed_seconds=generation.at(),
+            )
+        )
+
+    def _plain(
+        self, generation: Generation, policy: LookaheadPolicy, choice: Choice, meter: RoundMeter
+    ) -> Iterator[Round]:
+        meter.switch()
+        for event in self.standard.rounds(generation, choice.num_rounds, choice.note):
+            seconds = meter.read(event.at)
+            count = len(event.emitted)
+            policy.observe(RoundOutcome(0, 0, 0, count, event.position, seconds))
+            meter.leave()
+            yield event
+            meter.come_back()
+
+    def _drafting(
+        self,
+        generation: Generation,
+        rule: AcceptanceRule,
+        policy: LookaheadPolicy,
+        choice: Choice,
+        meter: RoundMeter,
+    ) -> Generator[Round, None, Choice | None]:
+        """Rounds with guesses, until the policy parks (its choice is returned) or the end."""
+        meter.switch()
+        current = self._queue(generation, rule, choice.lookahead)
         while isinstance(current, _Pass):
             waited = generation.clock()
-            reading = unpacked(read_floats(current.readout), current.proposal, request.detail)
+            reading = unpacked(
+                read_floats(current.readout), current.proposal, generation.request.detail
+            )
             got, at = generation.clock(), generation.at()
             checked(reading.health, self.target.loaded.name)
             checked(sum(reading.draft_probs or ()), self.proposer.name)
             position = len(generation.tokens)
             emitted = self._admit(generation, current, reading)
             self._commit(generation, current, reading)
+            policy.observe(_outcome(current, reading, len(emitted), meter.read(at)))
             after = generation.clock() - got
             over = generation.cancel_if_asked()
             event_index = generation.round_index
             generation.round_index += 1
-            following = "" if over else self._queue(generation, rule)
+            following: _Pass | Choice | None = None
+            if not over:
+                following = self._choose(generation, policy)
+                if following.lookahead:
+                    following = self._queue(generation, rule, following.lookahead)
             timings = Timings(
-                current.build_seconds, got - waited, after, current.proposal.prefill_seconds
+                current.build_seconds,
+                got - waited,
+                after,
+                current.proposal.prefill_seconds,
+                current.draft_seconds,
+                current.verify_seconds,
             )
+            meter.leave()
             yield self._event(
                 generation, rule, current, reading, emitted, (event_index, position, at), timings
             )
-            if over:
-                return
+            meter.come_back()
             current = following
-        yield from self.standard.rounds(generation, note=current)
+        return current
 
-    def _queue(self, generation: Generation, rule: AcceptanceRule) -> _Pass | str:
-        """Build the guesses, the check and the verdict, and start them; or say why not.
+    def _queue(
+        self, generation: Generation, rule: AcceptanceRule, wanted: int
+    ) -> _Pass | Choice | None:
+        """Build the guesses, the check and the verdict, and start them; or park for good, with
+        the reason. None when the reader wants no more.
 
         One guess fewer than there is room for: the check brings a token of its own.
         """
         built = generation.clock()
         context = generation.tokens
-        lookahead = min(generation.request.lookahead, generation.answer.room - 1)
+        owed = self.proposer.owed(context)
+        lookahead = min(wanted, generation.answer.room - 1)
         try:
             proposal = self.proposer.propose(
                 context, lookahead, generation.noise, generation.round_index
             )
         except Cancelled:  # while the draft read what it owed
             generation.answer.finish_reason = "cancelled"
-            return ""
+            return None
         if proposal.count == 0 and proposal.note:
-            return proposal.note
+            return Choice(0, FOREVER, proposal.note)
+        drafted = self._edge(generation, proposal.tokens)
         known = context[self.target.length :]
         logits = self.target.extend(known, proposal.tokens if proposal.count else None)
         logits = logits[len(known) - 1 :]
@@ -124,8 +215,20 @@ class SpeculativeDecoder:
         decision = rule.decide(rows, proposal, generation.noise, generation.round_index)
         readout = packed(decision, rows, proposal, generation.request.detail)
         mx.async_eval(readout)
+        verified = self._edge(generation, readout)
         build = generation.clock() - built - proposal.prefill_seconds
-        return _Pass(readout, proposal, lookahead, len(context), build)
+        current = _Pass(readout, proposal, lookahead, len(context), build, owed)
+        if self._profile:
+            current.draft_seconds = drafted - built - proposal.prefill_seconds
+            current.verify_seconds = verified - drafted
+            current.build_seconds = 0.0
+        return current
+
+    def _edge(self, generation: Generation, done: mx.array) -> float:
+        """The lane's time at the end of a phase, which a profile waits for."""
+        if self._profile:
+            mx.eval(done)
+        return generation.clock()
 
     def _admit(
         self, generation: Generation, current: _Pass, reading: Reading
@@ -176,3 +279,23 @@ class SpeculativeDecoder:
             note=current.proposal.note,
             detail=reading.row_details(texts),
         )
+
+
+def _outcome(
+    current: _Pass, reading: Reading, num_emitted: int, seconds: float | None
+) -> RoundOutcome:
+    """What a policy is told of a round; of a cut one (see ``metrics``) only what joined the text
+    counts, and no seconds."""
+    kept, count = reading.num_accepted, current.proposal.count
+    is_cut = num_emitted <= kept
+    tested = num_emitted if is_cut else min(kept + 1, count)
+    return RoundOutcome(
+        lookahead=count,
+        num_accepted=min(kept, num_emitted),
+        num_tested=tested,
+        num_emitted=num_emitted,
+        context_length=current.verified,
+        seconds=None if is_cut else seconds,
+        owed_tokens=current.owed,
+        catch_up_seconds=current.proposal.prefill_seconds,
+    )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ..backend import mx
 from ..distributions import History, scaled_scores, softmax
 from ..draws import draw_by_cdf
-from ..forward import ModelRunner, never
+from ..forward import ModelRunner, common_prefix, never
 from ..noise import Noise, uploaded
 from ..proposal import Proposal
 from ..request import GenerateRequest, SamplingParams
@@ -45,6 +45,7 @@ class DraftModelProposer:
         self._rule = "rejection"
         self._width = runner.loaded.vocab_width
         self._is_cancelled: Callable[[], bool] = never
+        self._context: list[int] | None = None
 
     def begin(
         self, request: GenerateRequest, width: int, is_cancelled: Callable[[], bool] = never
@@ -54,6 +55,11 @@ class DraftModelProposer:
         self._rule = request.rule
         self._width = width
         self.runner.align(request.prompt_tokens)
+
+    def owed(self, context: list[int]) -> int:
+        if context is self._context:  # what was read of it is a prefix of it ever since
+            return len(context) - self.runner.length
+        return len(context) - common_prefix(self.runner.read, context)
 
     def propose(
         self, context: list[int], lookahead: int, noise: Noise, round_index: int
@@ -65,6 +71,7 @@ class DraftModelProposer:
             if limit is not None and len(context) >= limit:
                 return Proposal.nothing(f"not drafting: the draft's context of {limit} is full")
             return Proposal.nothing("")
+        self._context = context
         started = self._clock()
         owed = len(context) - self.runner.length
         read = self._read_owed(context)
@@ -88,9 +95,11 @@ class DraftModelProposer:
         self.runner.commit(context, valid)
 
     def rollback(self) -> None:
+        self._context = None
         self.runner.rollback()
 
     def close(self) -> None:
+        self._context = None
         self.runner.drop()
 
     def _read_owed(self, context: list[int]) -> int:

@@ -6,8 +6,7 @@ from typing import Any
 
 from mlx_specdec.errors import InvalidRequestError
 from mlx_specdec.events import Finished, Prefilled, Round, Timings
-from mlx_specdec.ledger import (
-    CostTable,
+from mlx_specdec.ledger.latency import (
     LatencyLedger,
     LatencyModel,
     expected_accepted,
@@ -133,31 +132,6 @@ def test_arguments_out_of_range_are_refused() -> None:
     for rows in ((), ((2, 0.1),), ((1, 0.0),)):
         with pytest.raises(InvalidRequestError, match="one row"):
             LatencyModel.measured(rows, draft_seconds=0.01)
-
-
-def test_prices_start_at_the_prior_and_follow_real_rounds() -> None:
-    table = CostTable(FOUNDING)
-    assert table.cycle_seconds(5, 100) == FOUNDING.cycle_seconds(5)
-    assert table.num_rounds(5, 100) == 0
-    table.record(5, 100, 0.2)
-    assert table.cycle_seconds(5, 100) == pytest.approx((0.1436 + 0.2) / 2)
-    assert table.cycle_seconds(5, 1024) == table.cycle_seconds(5, 1)
-    for untouched in ((5, 1025), (4, 100)):
-        assert table.cycle_seconds(*untouched) == FOUNDING.cycle_seconds(untouched[0])
-    for _ in range(200):
-        table.record(5, 100, 0.2)
-    assert table.cycle_seconds(5, 100) == pytest.approx(0.2)
-    for _ in range(30):  # a machine that slows down is noticed soon
-        table.record(5, 100, 0.4)
-    assert table.cycle_seconds(5, 100) > 0.38
-    assert table.num_rounds(5, 100) == 231
-    table.record(5, 3000, 0.3)
-    assert (table.num_rounds(5, 4000), table.num_rounds(5, 100)) == (1, 231)
-
-
-def test_context_lengths_share_a_bucket_by_powers_of_two() -> None:
-    lengths = (0, 1, 1024, 1025, 2048, 2049, 4096, 4097)
-    assert [CostTable.bucket(n) for n in lengths] == [0, 0, 0, 1, 1, 2, 2, 3]
 
 
 def test_the_account_and_what_it_cannot_attribute() -> None:

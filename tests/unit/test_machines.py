@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mlx_specdec.machines import CHIPS, chip_of, published_forecast
+from mlx_specdec.costs.machines import CHIPS, chip_of, published_forecast
 from mlx_specdec.model_spec import ModelSpec
 from mlx_specdec.registry import Registry
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .memory import kv_bytes_per_token
-from .model_spec import ModelSpec
+from ..ledger.latency import LatencyModel
+from ..memory import kv_bytes_per_token
+from ..model_spec import ModelSpec
 
 __all__ = [
     "ACCEPTANCE_SCENARIOS",
@@ -28,6 +29,7 @@ __all__ = [
     "chip_of",
     "pass_seconds",
     "published_forecast",
+    "verify_seconds",
 ]
 
 # Chance that a tested draft token is kept: what a 0.6B draft of a 14B target is expected to reach.
@@ -167,6 +169,31 @@ def pass_seconds(chip: Chip, spec: ModelSpec) -> float:
     return chip.draft_seconds + (spec.read_bytes - _DRAFT_READ) * slope
 
 
+def published_model(
+    chip: Chip, target: ModelSpec, draft: ModelSpec | None, context: int = 0
+) -> LatencyModel | None:
+    """What the published tables say a round costs, passes over 1 to 9 rows.
+
+    Without a draft its draft costs nothing and the table is that of the target alone. None when
+    the size of a model is not known.
+
+    Args:
+        context: tokens in both caches.
+    """
+    target_pass = pass_seconds(chip, target)
+    draft_pass = pass_seconds(chip, draft) if draft is not None else 0.0
+    if target_pass <= 0 or (draft is not None and draft_pass <= 0):
+        return None
+    kv_seconds = context * kv_bytes_per_token(target) / chip.bandwidth
+    if draft is not None:
+        draft_pass += context * kv_bytes_per_token(draft) / (0.8 * chip.bandwidth)
+    rows = range(1, MAX_LOOKAHEAD + 2)
+    passes = [verify_seconds(chip, target, count, target_pass, kv_seconds) for count in rows]
+    return LatencyModel.measured(
+        tuple(zip(rows, passes, strict=True)), draft_pass, chip.overhead_seconds
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class PublishedForecast:
     """What the published tables say of a pair on a chip; nothing of it is measured here.
@@ -213,20 +240,12 @@ def published_forecast(
         context: tokens in both caches.
         acceptance: chance in [0, 1] that a tested draft token is kept.
     """
-    target_pass = pass_seconds(chip, target)
-    draft_pass = pass_seconds(chip, draft) if draft is not None else 0.0
-    if target_pass <= 0 or (draft is not None and draft_pass <= 0):
+    model = published_model(chip, target, draft, context)
+    if model is None:
         return None
-    kv_seconds = context * kv_bytes_per_token(target) / chip.bandwidth
-    plain = target_pass + kv_seconds
-    speedups = []
-    if draft is not None:
-        draft_pass += context * kv_bytes_per_token(draft) / (0.8 * chip.bandwidth)
-        for lookahead in range(1, MAX_LOOKAHEAD + 1):
-            expected = sum(acceptance**i for i in range(lookahead + 1))
-            verify = _verify_seconds(chip, target, lookahead + 1, target_pass, kv_seconds)
-            cycle = lookahead * draft_pass + verify + chip.overhead_seconds
-            speedups.append(expected * plain / cycle)
+    plain = model.target_seconds
+    lookaheads = range(1, MAX_LOOKAHEAD + 1) if draft is not None else ()
+    speedups = [model.speedup(acceptance, lookahead) for lookahead in lookaheads]
     speedup = max(speedups, default=1.0)
     parked = speedup <= 1.0
     return PublishedForecast(
@@ -239,13 +258,14 @@ def published_forecast(
         speedup=speedup,
         speedups=tuple(speedups),
         parked=parked,
-        reason=_reason(chip, target, draft, target_pass, draft_pass) if parked else "",
+        reason=_reason(chip, target, draft, model) if parked else "",
     )
 
 
-def _verify_seconds(
+def verify_seconds(
     chip: Chip, target: ModelSpec, rows: int, target_pass: float, kv_seconds: float
 ) -> float:
+    """A pass over ``rows`` rows, from what one row's weights and one row's cache cost."""
     cost = chip.row_costs[rows - 1]
     if target.kind == "moe" and target.experts and target.active_params:
         # Rows choose their experts independently: the share of all experts that is read grows.
@@ -265,15 +285,13 @@ def _expert_params(target: ModelSpec) -> int:
     return target.layers * target.experts_per_token * each
 
 
-def _reason(
-    chip: Chip, target: ModelSpec, draft: ModelSpec | None, target_pass: float, draft_pass: float
-) -> str:
+def _reason(chip: Chip, target: ModelSpec, draft: ModelSpec | None, model: LatencyModel) -> str:
     if draft is None:
         return "no draft"
     if target.kind == "moe":
         return "a mixture of experts gains little: each row pulls other experts"
     if chip.generation <= 2:
         return f"a pass over 2 tokens costs {chip.row_costs[1]:.1f} on M1, M2"
-    if draft_pass > 0.4 * target_pass:
-        return f"the draft's pass costs {draft_pass / target_pass:.2f} of the target's"
+    if model.draft_cost > 0.4:
+        return f"the draft's pass costs {model.draft_cost:.2f} of the target's"
     return "too few guesses are kept for what checking them costs"

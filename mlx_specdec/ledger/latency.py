@@ -1,7 +1,7 @@
 """The ledger of seconds: what a lookahead should cost, what it did cost, and where time went.
 
-``LatencyModel`` is the arithmetic, ``CostTable`` the price list that real rounds correct, and
-``LatencyLedger`` the account of one answer. All times are seconds. Acceptance is per tested
+``LatencyModel`` is the arithmetic and ``LatencyLedger`` the account of one answer (the price list
+that real rounds correct is ``cost_table``'s). All times are seconds. Acceptance is per tested
 token everywhere: the chance that a proposed token is kept, given that all before it were. A
 guess after a miss was never tested.
 """
@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from .errors import InvalidRequestError
-from .events import Event, Prefilled, Round
+from ..errors import InvalidRequestError
+from ..events import Event, Prefilled, Round
 
 __all__ = [
     "Acceptance",
-    "CostTable",
     "LatencyLedger",
     "LatencyModel",
     "Waterfall",
@@ -29,8 +28,6 @@ Acceptance = float | Sequence[float]
 """One chance for every position, or one per position (the last one holds from there on)."""
 
 _BISECTIONS = 60
-_FIRST_BUCKET_BITS = 10  # 1,024 tokens
-_SLOWEST_CORRECTION = 0.1
 
 
 def _require(condition: bool, message: str, hint: str) -> None:
@@ -230,47 +227,13 @@ class LatencyModel:
 
 
 @dataclass(slots=True)
-class CostTable:
-    """Cycle seconds by lookahead and context length: a prior until real rounds correct it.
-
-    Context lengths share a bucket up to 1,024 tokens, then from each power of two to the next.
-    The prior counts as one observation; later ones weigh a tenth at least, so that a machine
-    that slows down (heat, power source) is noticed.
-    """
-
-    prior: LatencyModel
-    _cells: dict[tuple[int, int], tuple[int, float]] = field(default_factory=dict)
-
-    @staticmethod
-    def bucket(context_length: int) -> int:
-        """0 for up to 1,024 tokens, 1 up to 2,048, 2 up to 4,096, and so on."""
-        return max(0, (context_length - 1).bit_length() - _FIRST_BUCKET_BITS)
-
-    def num_rounds(self, lookahead: int, context_length: int) -> int:
-        """Real rounds behind ``cycle_seconds``; 0 means it is the prior."""
-        return self._cells.get((lookahead, self.bucket(context_length)), (0, 0.0))[0]
-
-    def cycle_seconds(self, lookahead: int, context_length: int) -> float:
-        """What a round is expected to take here."""
-        cell = self._cells.get((lookahead, self.bucket(context_length)))
-        return self.prior.cycle_seconds(lookahead) if cell is None else cell[1]
-
-    def record(self, lookahead: int, context_length: int, seconds: float) -> None:
-        """Take in one real round."""
-        count = self.num_rounds(lookahead, context_length) + 1
-        estimate = self.cycle_seconds(lookahead, context_length)
-        weight = max(1 / (count + 1), _SLOWEST_CORRECTION)
-        key = (lookahead, self.bucket(context_length))
-        self._cells[key] = (count, estimate + weight * (seconds - estimate))
-
-
-@dataclass(slots=True)
 class LatencyLedger:
     """Where one answer's seconds went, as far as the host can know.
 
     Phases are timed independently of the lane clock, so what remains between them,
     ``unattributed_seconds``, may be negative, and is shown as it is.
-    A second belongs to one phase: the draft's prefill is not part of a round's build.
+    A second belongs to one phase: the draft's prefill is not part of a round's build, and where
+    the decoder profiles, draft and verify stand for the build.
     """
 
     prefill_seconds: float = 0.0
@@ -280,6 +243,8 @@ class LatencyLedger:
     draft_prefill_seconds: float = 0.0
     lane_seconds: float = 0.0
     num_rounds: int = 0
+    draft_seconds: float = 0.0
+    verify_seconds: float = 0.0
 
     def add(self, event: Event) -> None:
         """Take in the next event of the answer."""
@@ -290,6 +255,8 @@ class LatencyLedger:
             self.wait_seconds += event.timings.wait_seconds
             self.after_seconds += event.timings.after_seconds
             self.draft_prefill_seconds += event.timings.draft_prefill_seconds
+            self.draft_seconds += event.timings.draft_seconds
+            self.verify_seconds += event.timings.verify_seconds
             self.num_rounds += 1
         self.lane_seconds = max(self.lane_seconds, event.at)
 
@@ -297,7 +264,8 @@ class LatencyLedger:
     def attributed_seconds(self) -> float:
         """The sum of the phases."""
         host = self.build_seconds + self.wait_seconds + self.after_seconds
-        return self.prefill_seconds + host + self.draft_prefill_seconds
+        measured = self.draft_seconds + self.verify_seconds
+        return self.prefill_seconds + host + self.draft_prefill_seconds + measured
 
     @property
     def unattributed_seconds(self) -> float:

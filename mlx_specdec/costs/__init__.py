@@ -1,0 +1,1 @@
+"""Costs: what passes take here, measured, published or guessed, and who keeps them."""

@@ -1,0 +1,1 @@
+"""The ledger of seconds: arithmetic, accounts, and both in words."""

@@ -1,0 +1,1 @@
+"""The lookahead: how many tokens to guess, decided by price and by acceptance."""

@@ -1,0 +1,113 @@
+"""What is believed of the next guesses' acceptance, from the rounds so far; it can change.
+
+A text is taken for a sequence of stretches, each with one chance to keep a tested guess. The
+stretch under way may end at every token with a small probability (its hazard), and the next one
+has another chance. Neither the chance nor the hazard is known: the belief is a weight for every
+pair of them on a grid, updated by Bayes' rule round by round (the forward filter of a hidden
+Markov model). So it forgets as fast as the text has been seen to change, and no faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["AcceptanceBelief", "Numbers"]
+
+Numbers = npt.NDArray[np.float64]
+
+_LOGITS = np.linspace(-3.0, 4.4, 24)
+_CHANCES: Numbers = 1 / (1 + np.exp(-_LOGITS))
+_HAZARDS: Numbers = np.array([1 / 2000, 1 / 400, 1 / 120, 1 / 30])
+_HAZARD_WEIGHTS: Numbers = np.array([0.3, 0.35, 0.25, 0.1])
+_STRETCH = 150  # tokens that count as one stretch seen
+_PRIOR_STRETCHES = 2.0
+_SAME_STRETCH = 0.6  # how likely an answer goes on as the one before it ended
+
+
+def _prior() -> Numbers:
+    """How stretches are taken to differ before any is seen: about a beta law (2.2, 1.3)."""
+    density: Numbers = _CHANCES**2.2 * (1 - _CHANCES) ** 1.3  # the grid is even in logits
+    return np.asarray(density / density.sum())
+
+
+@dataclass(slots=True)
+class AcceptanceBelief:
+    """Weights over (hazard, chance), and what stretches have usually been like.
+
+    Args:
+        chances: the grid [n].
+        hazards, hazard_weights: probabilities that a stretch ends at a token, and how likely each
+            is beforehand: [m] each.
+    """
+
+    chances: Numbers = field(default_factory=lambda: _CHANCES)
+    hazards: Numbers = field(default_factory=lambda: _HAZARDS)
+    hazard_weights: Numbers = field(default_factory=lambda: _HAZARD_WEIGHTS)
+    _seen: Numbers = field(default_factory=lambda: _PRIOR_STRETCHES * _prior())
+    _weights: Numbers = field(init=False)
+    _last: Numbers = field(init=False)  # the chances when a guess was last tested; 0 before any
+
+    def __post_init__(self) -> None:
+        self._weights = self.hazard_weights[:, None] * self.usual[None, :]
+        self._last = np.zeros(len(self.chances))
+
+    @classmethod
+    def informed(cls, chances: Sequence[float], stretch_tokens: float) -> AcceptanceBelief:
+        """Of somebody who knows which chances take turns and how long stretches are, but not
+        which one is under way: the most that rounds alone can tell."""
+        grid = np.array(sorted(chances))
+        certain = 1e6 * np.ones(len(grid)) / len(grid)
+        return cls(grid, np.array([1 / stretch_tokens]), np.ones(1), certain)
+
+    @property
+    def usual(self) -> Numbers:
+        """How likely each chance is for a stretch that begins: [n], sums to 1."""
+        return np.asarray(self._seen / self._seen.sum())
+
+    @property
+    def weights(self) -> Numbers:
+        """How likely each chance is now: [n], sums to 1."""
+        total: Numbers = self._weights.sum(axis=0)
+        return total
+
+    @property
+    def hazard(self) -> float:
+        """The expected probability that a stretch ends at a token."""
+        return float(self._weights.sum(axis=1) @ self.hazards)
+
+    def begin_answer(self) -> None:
+        """Another answer begins: perhaps in the same vein."""
+        masses = self._weights.sum(axis=1, keepdims=True)
+        fresh = masses * self.usual[None, :]
+        self._weights = _SAME_STRETCH * self._weights + (1 - _SAME_STRETCH) * fresh
+
+    def after(self, num_tokens: int) -> Numbers:
+        """``weights`` when ``num_tokens`` have gone by without a guess."""
+        total: Numbers = self._drifted(num_tokens).sum(axis=0)
+        return total
+
+    def pass_by(self, num_tokens: int) -> None:
+        """Tokens went by; stretches may have ended.
+
+        They count as what was last known of the stretch under way: counted as what the belief
+        drifts back to, what is usual would confirm itself without evidence.
+        """
+        self._seen = self._seen + self._last * (num_tokens / _STRETCH)
+        self._weights = self._drifted(num_tokens)
+
+    def observe(self, num_accepted: int, num_tested: int) -> None:
+        """A round kept ``num_accepted`` guesses; one more was tested and missed, or none."""
+        likelihood = self.chances**num_accepted * (1 - self.chances) ** (num_tested - num_accepted)
+        weights = self._weights * likelihood
+        self._weights = weights / weights.sum()
+        self._last = self.weights
+
+    def _drifted(self, num_tokens: int) -> Numbers:
+        stays = (1 - self.hazards[:, None]) ** num_tokens
+        masses = self._weights.sum(axis=1, keepdims=True)
+        drifted: Numbers = stays * self._weights + (1 - stays) * masses * self.usual[None, :]
+        return drifted

@@ -1,0 +1,47 @@
+"""RoundMeter: what a round took, where that can be said; cost tables are corrected with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+__all__ = ["RoundMeter"]
+
+_LONGEST_PAUSE = 0.3  # of a round: a reader that takes longer lets the device run dry
+
+
+class RoundMeter:
+    """Seconds from one read to the next in the same loop.
+
+    A round at an edge has none: the first after a switch between the loops, and one that was
+    handed to a reader who came back late, or in whose middle the lane stood still.
+
+    Args:
+        wall: seconds that run on while a lane's own clock is stopped.
+    """
+
+    def __init__(self, wall: Callable[[], float] = time.perf_counter) -> None:
+        self._wall = wall
+        self._last: float | None = None
+        self._left_at = 0.0
+        self._away = 0.0
+
+    def switch(self) -> None:
+        """Another loop takes over."""
+        self._last = None
+
+    def read(self, at: float) -> float | None:
+        """The host has a round's tokens; ``at`` on the lane's clock. Its seconds, or None."""
+        seconds = None if self._last is None else at - self._last
+        if seconds is not None and self._away > _LONGEST_PAUSE * seconds:
+            seconds = None
+        self._last, self._away = at, 0.0
+        return seconds
+
+    def leave(self) -> None:
+        """The round is handed out."""
+        self._left_at = self._wall()
+
+    def come_back(self) -> None:
+        """The reader wants the next."""
+        self._away += self._wall() - self._left_at

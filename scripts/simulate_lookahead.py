@@ -1,0 +1,138 @@
+"""Compare the adaptive lookahead with the best fixed one and with an oracle, on a simulated clock.
+
+    .venv/bin/python scripts/simulate_lookahead.py             all scenarios, some minutes
+    .venv/bin/python scripts/simulate_lookahead.py --quick     the part that the tests keep
+
+Machines: flat, linear and stepped costs, and the published tables of five chips for Qwen3-14B with
+Qwen3-0.6B. Texts: see mlx_specdec/lookahead/simulated_texts.py. Replies of a scenario are written
+one after another in one session, which begins without having seen anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from mlx_specdec.costs.cost_table import CostTable
+from mlx_specdec.costs.pair_costs import PairCosts
+from mlx_specdec.lookahead.adaptive import LookaheadMemory
+from mlx_specdec.lookahead.belief import AcceptanceBelief
+from mlx_specdec.lookahead.scores import (
+    LARGEST_LOSS,
+    MACHINES,
+    PROMPTS,
+    QUICK,
+    REPLIES,
+    SMALLEST_SPEEDUP,
+    WANTED_SHARE,
+    WORTHWHILE_GAP,
+    Scenario,
+    Score,
+    scenarios,
+    score,
+)
+from mlx_specdec.lookahead.simulated_texts import coin_texts, trace_texts
+
+TRACES = Path(__file__).resolve().parent.parent / "tests" / "golden" / "traces"
+STRETCH = 225  # tokens, the mean of 150 to 300
+HEADER = (
+    f"{'machine, text, prompt -> reply':38}{'fixed':>6}{'plain':>7}{'oracle':>7}{'ours':>7}"
+    f"{'gap':>7}{'share':>7}{'loss':>7}"
+)
+
+
+def session(costs: PairCosts) -> LookaheadMemory:
+    """One that has seen nothing and knows what rounds cost."""
+    return LookaheadMemory(CostTable(costs))
+
+
+def line(result: Score) -> str:
+    """Tokens a second in shares of the best fixed lookahead's."""
+    speeds = [result.fixed / seconds for seconds in (result.plain, result.oracle, result.ours)]
+    share = f"{result.share:.0%}" if result.has_gap else "-"
+    return (
+        f"{result.scenario.name:38}{result.best_lookahead:>6}"
+        + "".join(f"{speed:>7.3f}" for speed in speeds)
+        + f"{result.gap:>7.1%}{share:>7}{result.loss:>7.1%}"
+    )
+
+
+def verdicts(results: Sequence[Score], words: str) -> None:
+    """How many scenarios meet each bound."""
+    gaps = [result for result in results if result.has_gap]
+    others = [result for result in results if not result.has_gap]
+    never = sum(result.is_never_slower for result in results)
+    slowest = min(results, key=lambda result: result.speedup)
+    print(f"\n{words}")
+    print(
+        f"  {sum(r.follows for r in gaps)} of {len(gaps)} reach {WANTED_SHARE:.0%} of a gap "
+        f"above {WORTHWHILE_GAP:.0%}"
+    )
+    print(
+        f"  {sum(r.follows for r in others)} of {len(others)} others stay within "
+        f"{LARGEST_LOSS:.1%} of the best fixed lookahead"
+    )
+    print(
+        f"  {never} of {len(results)} stay above {SMALLEST_SPEEDUP} of plain; the slowest is "
+        f"{slowest.speedup:.3f} ({slowest.scenario.name})"
+    )
+
+
+def informed_share(scenario: Scenario, num_tokens: int) -> float:
+    """What a policy reaches that knows both chances and the length of stretches."""
+    chances = scenario.source.chances
+
+    def make(costs: PairCosts) -> LookaheadMemory:
+        return LookaheadMemory(CostTable(costs), AcceptanceBelief.informed(chances, STRETCH))
+
+    return score(scenario, make, num_tokens).share
+
+
+def worst(results: Sequence[Score], count: int, num_tokens: int) -> None:
+    """The scenarios that fall furthest short, of either bound."""
+    short = [r for r in results if r.has_gap and not r.follows]
+    print(f"\nfurthest below {WANTED_SHARE:.0%} of a gap")
+    for result in sorted(short, key=lambda r: r.share)[:count]:
+        note = ""
+        if len(result.scenario.source.chances) > 1:
+            share = informed_share(result.scenario, num_tokens)
+            note = f"   told the chances it would reach {share:.0%}"
+        print(line(result) + note)
+    rest = [r for r in results if not r.has_gap and not r.follows]
+    _lines(f"furthest below the best fixed ({len(rest)})", rest, count, lambda r: -r.loss)
+    _lines("slowest against plain", results, min(count, 5), lambda r: r.speedup)
+
+
+def _lines(words: str, results: Sequence[Score], count: int, key: Callable[[Score], float]) -> None:
+    print(f"\n{words}")
+    for result in sorted(results, key=key)[:count]:
+        print(line(result))
+
+
+def main() -> None:
+    """Run the scenarios and print what became of them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="only what the tests keep")
+    parser.add_argument("--all", action="store_true", help="print every scenario")
+    parser.add_argument("--tokens", type=int, default=4500, help="tokens of replies in each")
+    parser.add_argument("--worst", type=int, default=12, help="lines of each list")
+    args = parser.parse_args()
+    sources = [*coin_texts(), *trace_texts(TRACES)]
+    machines, prompts, replies = QUICK if args.quick else (MACHINES, PROMPTS, REPLIES)
+    results = []
+    print(HEADER)
+    for scenario in scenarios(sources, machines, prompts, replies):
+        results.append(score(scenario, session, args.tokens))
+        if args.all:
+            print(line(results[-1]), flush=True)
+    worst(results, args.worst, args.tokens)
+    verdicts(results, "from the request on")
+    later = [result.after_prefill for result in results]
+    verdicts(later, "without the target's reading of the prompt, the draft's charged in full")
+    single = min(results, key=lambda result: result.worst_reply)
+    print(f"\nslowest single reply: {single.worst_reply:.3f} of plain ({single.scenario.name})")
+
+
+if __name__ == "__main__":
+    main()
