@@ -10,13 +10,15 @@ from collections import namedtuple
 from collections.abc import Iterator
 from pathlib import Path
 
-from mlx_specdec.download import (
+from mlx_specdec.downloads import rate as download_rate
+from mlx_specdec.downloads.download import (
     DownloadPlan,
     Progress,
     _start_worker,
     download,
     download_plan,
 )
+from mlx_specdec.downloads.hub import listing
 from mlx_specdec.errors import (
     DiskFullError,
     DownloadError,
@@ -28,7 +30,6 @@ from mlx_specdec.errors import (
     SpecdecError,
     UnsupportedModelError,
 )
-from mlx_specdec.hub import listing
 from mlx_specdec.locate import hub_cache_folder, locate
 from mlx_specdec.model_spec import ModelSpec
 from tests.fakehub import FakeHub, Fault, hub_for, model_files
@@ -51,8 +52,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeHub]:
 
 
 def fetch(plan: DownloadPlan, seen: list[Progress] | None = None, tries: int = 2) -> None:
-    sink = seen if seen is not None else []
-    download(plan, sink.append, tries=tries, pause_seconds=0.0)
+    download(plan, ([] if seen is None else seen).append, tries=tries, pause_seconds=0.0)
 
 
 def test_a_pair_is_fetched_draft_first_and_only_the_needed_files(hub: FakeHub) -> None:
@@ -381,6 +381,20 @@ def test_two_downloads_of_the_same_file_do_not_mix(hub: FakeHub, tmp_path: Path)
 def test_a_child_that_breaks_is_told_with_its_last_words(
     hub: FakeHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mlx_specdec.download.WORKER", "mlx_specdec.no_such_module")
+    monkeypatch.setattr("mlx_specdec.downloads.download.WORKER", "mlx_specdec.no_such_module")
     with pytest.raises(DownloadError, match=r"ended unexpectedly: .*no_such_module"):
         fetch(download_plan([DRAFT]))
+
+
+def test_the_rate_of_a_download_is_kept_for_the_next_question(
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(download_rate, "LEAST_BYTES", 1000)
+    plan, ticks = download_plan([DRAFT]), itertools.count(start=0.0, step=0.5)
+    download(plan, pause_seconds=0.0, stall_seconds=1e9, clock=lambda: next(ticks))
+    rate = download_rate.read_download_rate()
+    seconds = plan.fetch_bytes / (rate or 1)
+    assert seconds == pytest.approx(max(1, round(seconds * 2) / 2))
+    download(download_plan([DRAFT]))  # nothing to fetch says nothing
+    assert rate == download_rate.read_download_rate()

@@ -6,13 +6,13 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
-from mlx_specdec.download_plan import DownloadPlan, ModelPlan
+from mlx_specdec.costs.machines import CHIPS, published_forecast
+from mlx_specdec.downloads.plan import DownloadPlan, ModelPlan
+from mlx_specdec.downloads.question import Machine, ask, better_here, question_lines
 from mlx_specdec.errors import DiskFullError, UsageError
 from mlx_specdec.locate import Found, Origin, Quantisation
-from mlx_specdec.machines import CHIPS, published_forecast
 from mlx_specdec.memory import fits, gpu_limit_bytes
 from mlx_specdec.model_spec import ModelSpec
-from mlx_specdec.question import Machine, ask, better_here, question_lines
 from mlx_specdec.registry import Registry
 
 import pytest
@@ -62,8 +62,9 @@ def test_on_an_m2_it_says_no_and_what_is_better() -> None:
         "             (if 75% of the checked guesses are kept)",
         "",
         "  Better here:  qwen3-4b  2.3 GB  about 33 tokens a second",
+        "  In a minute, without a download:  mlx-specdec forecast qwen3-14b",
         "",
-        "  [d] download anyway   [4] take qwen3-4b   [q] quit",
+        "  [d] download anyway   [4] take qwen3-4b   [f] forecast   [q] quit",
     ]
 
 
@@ -72,7 +73,7 @@ def test_on_an_m3_pro_it_pays() -> None:
     assert "1.5x, about 22 tokens a second with 2 guesses a round" in shown
     assert "Better here" not in shown
     assert "slow" not in shown
-    assert shown.endswith("[d] download   [q] quit")
+    assert shown.endswith("[d] download   [f] forecast   [q] quit")
 
 
 def test_without_a_table_there_is_no_forecast() -> None:
@@ -119,6 +120,7 @@ def test_nothing_better_when_the_choice_is_good() -> None:
     [
         ("d\n", "download"),
         ("4\n", "better"),
+        ("f\n", "forecast"),
         ("q\n", "quit"),
         ("", "quit"),
         ("x\n\nD\n", "download"),

@@ -18,17 +18,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from . import errors
-from .download_plan import DownloadPlan, ModelPlan, download_plan
-from .errors import DownloadError, DownloadStalledError, IncompleteModelError, SpecdecError
-from .locate import Found, locate
-from .model_spec import ModelSpec
+from .. import errors
+from ..errors import DownloadError, DownloadStalledError, IncompleteModelError, SpecdecError
+from ..locate import Found, locate
+from ..model_spec import ModelSpec
+from .plan import DownloadPlan, ModelPlan, download_plan
+from .rate import remember_download_rate
 
 __all__ = ["DownloadPlan", "ModelPlan", "Progress", "download", "download_plan"]
 
 STALL_SECONDS = 60.0
 _POLL_SECONDS = 0.2
-WORKER = "mlx_specdec.download_worker"
+WORKER = "mlx_specdec.downloads.worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,12 @@ def download(
     """
     plan.check_disk()
     if plan.to_fetch:
-        _Watch(plan, on_progress, stall_seconds, clock, cancel or threading.Event()).run(
-            tries, pause_seconds
-        )
+        watch = _Watch(plan, on_progress, stall_seconds, clock, cancel or threading.Event())
+        began = clock()
+        try:
+            watch.run(tries, pause_seconds)
+        finally:
+            remember_download_rate(watch.fetched_bytes, clock() - began)
     results = []
     for model in plan.models:
         found = locate(model.spec)
@@ -117,6 +121,12 @@ class _Watch:
         self._on_progress, self._clock, self._cancel = on_progress, clock, cancel
         self._stall_seconds = stall_seconds
         self._started: tuple[float, int] | None = None
+        self._at_first = sum(self._done.values())
+
+    @property
+    def fetched_bytes(self) -> int:
+        """Bytes that came over the network so far."""
+        return sum(self._done.values()) - self._at_first
 
     def run(self, tries: int, pause_seconds: float) -> None:
         from huggingface_hub import constants
@@ -196,7 +206,7 @@ class _Watch:
 
 
 def _start_worker(request: dict[str, Any], complaints: IO[bytes]) -> subprocess.Popen[bytes]:
-    here = str(Path(__file__).resolve().parent.parent)
+    here = str(Path(__file__).resolve().parent.parent.parent)
     paths = [here, os.environ.get("PYTHONPATH", "")]
     environ = {
         **os.environ,

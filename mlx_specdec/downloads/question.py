@@ -9,13 +9,13 @@ import sys
 from dataclasses import dataclass
 from typing import Literal, TextIO
 
-from .download_plan import DownloadPlan, ModelPlan
-from .errors import UsageError
-from .locate import Origin
-from .machines import Chip, PublishedForecast, pass_seconds, published_forecast
-from .memory import MemoryNeed, bytes_text, fits
-from .model_spec import ModelSpec
-from .registry import Registry
+from ..costs.machines import Chip, PublishedForecast, pass_seconds, published_forecast
+from ..errors import UsageError
+from ..locate import Origin
+from ..memory import MemoryNeed, bytes_text, fits
+from ..model_spec import ModelSpec
+from ..registry import Registry
+from .plan import DownloadPlan, ModelPlan
 
 __all__ = ["Answer", "Better", "Machine", "ask", "better_here", "question_lines"]
 
@@ -62,9 +62,10 @@ class Better:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``choice``: ``download``, ``better`` (then ``spec`` is what to take) or ``quit``."""
+    """``choice``: ``download``, ``better`` (then ``spec`` is what to take), ``forecast`` (time the
+    pair's shapes here, then ask again) or ``quit``."""
 
-    choice: Literal["download", "better", "quit"]
+    choice: Literal["download", "better", "forecast", "quit"]
     spec: ModelSpec | None = None
 
 
@@ -130,6 +131,10 @@ def question_lines(
     if better is not None:
         size, rate = bytes_text(better.spec.weight_bytes), _number(better.tokens_per_second)
         lines += ["", f"  Better here:  {better.spec.alias}  {size}  about {rate} tokens a second"]
+    name = plan.models[0].spec.alias
+    timing = f"  In a minute, without a download:  mlx-specdec forecast {name}"
+    if plan.models[0].spec.has_shape and len(timing) <= WIDTH:
+        lines += [*([""] if better is None else []), timing]
     return [*lines, "", f"  {_choices(better)}"]
 
 
@@ -215,7 +220,7 @@ def _choices(better: Better | None) -> str:
     parts = ["[d] download anyway" if better else "[d] download"]
     if better is not None:
         parts.append(f"[{better.key}] take {better.spec.alias}")
-    return "   ".join([*parts, "[q] quit"])
+    return "   ".join([*parts, "[f] forecast", "[q] quit"])
 
 
 def ask(
@@ -266,6 +271,8 @@ def ask(
             return Answer("quit")
         if letter == "d":
             return Answer("download")
+        if letter == "f":
+            return Answer("forecast")
         if better is not None and letter == better.key:
             return Answer("better", better.spec)
         output.write(f"  {_choices(better)}  > ")

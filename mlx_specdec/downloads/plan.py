@@ -7,15 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import (
-    DiskFullError,
-    HubUnreachableError,
-    IncompleteModelError,
-    ModelNotFoundError,
-)
-from .locate import Found, hub_cache_folder, locate
-from .memory import bytes_text
-from .model_spec import ModelSpec
+from ..errors import DiskFullError, HubUnreachableError, IncompleteModelError, ModelNotFoundError
+from ..locate import Found, hub_cache_folder, locate
+from ..memory import bytes_text
+from ..model_spec import ModelSpec
 
 __all__ = ["DownloadPlan", "ModelPlan", "download_plan"]
 
@@ -133,7 +128,7 @@ def _plan_one(spec: ModelSpec, role: str, offline: bool | None) -> ModelPlan:
             ) from error
         have = _half_bytes(spec)
         return ModelPlan(spec, role, found, spec.weight_bytes, have, "registry")
-    from .download_worker import bytes_in_cache
+    from .worker import bytes_in_cache
 
     have = bytes_in_cache(files, hub_cache_folder(spec.repo))
     return ModelPlan(spec, role, found, files.total_bytes, have, "hub")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from http import HTTPStatus
 
-from .errors import (
+from ..errors import (
     DiskFullError,
     DownloadError,
     GatedModelError,

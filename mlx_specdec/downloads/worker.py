@@ -1,6 +1,6 @@
 """The child process that downloads: one JSON request in its argument, JSON lines out.
 
-    python -m mlx_specdec.download_worker '{"repos": [...], "endpoint": ..., "cache": ...}'
+    python -m mlx_specdec.downloads.worker '{"repos": [...], "endpoint": ..., "cache": ...}'
 
 Lines: ``{"event": "model", "repo", "bytes_done", "bytes_total"}`` first, then ``progress`` with
 the same fields and ``file``, ``checking`` while a checksum is taken, ``done`` with ``path``, or
@@ -32,7 +32,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import IO, Any
 
-from .errors import DownloadError, HubUnreachableError, SpecdecError
+from ..errors import DownloadError, HubUnreachableError, SpecdecError
 from .hub import HUB_ERRORS, HubFile, Listing, in_our_words, listing
 
 from huggingface_hub import constants, get_session, hf_hub_url

@@ -1,0 +1,1 @@
+"""Downloads: what a plan lacks, fetched in a child process, asked about beforehand."""

@@ -1,0 +1,1 @@
+"""Forecasts: what a pair would do here, before it is downloaded, and how true that was."""
