@@ -1,0 +1,210 @@
+"""The benchmark on a fake runner: fair order, honest figures, predictions that look away."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+
+from mlx_specdec.bench.details import bench_detail_lines
+from mlx_specdec.bench.forecast import AcceptanceSeen, BenchForecast
+from mlx_specdec.bench.plan import PLAIN, Arm, BenchPlan, Turn, arms_named
+from mlx_specdec.bench.plot import bench_svg
+from mlx_specdec.bench.report import BenchPlace, bench_document, bench_lines, bench_markdown
+from mlx_specdec.bench.runner import BenchResult, run_bench
+from mlx_specdec.bench.summary import mean_speedups, summarise
+from mlx_specdec.bench.workloads import Workload
+from mlx_specdec.costs.prices import Prices
+from mlx_specdec.errors import InvalidRequestError
+from mlx_specdec.events import Emitted, Event, Finished, Prefilled, Proposed, Round, Timings
+from mlx_specdec.ledger.latency import LatencyModel
+from mlx_specdec.settings import Settings
+
+import pytest
+
+TEXTS = (
+    Workload("code", "functions", ("c1", "c2"), "c-pilot"),
+    Workload("prose", "stories", ("p1", "p2"), "p-pilot"),
+)
+ARMS = arms_named(("auto", 2), ("rejection",), 4)
+MODEL = LatencyModel.measured(((1, 1.0), (2, 1.1), (3, 1.2), (4, 1.3), (5, 1.4)), 0.1)
+PLACE = BenchPlace("A + B", "4-bit", "M3 Pro 36 GB", "mains", {"mlx": "1"}, "bench", "2026-01-01")
+
+
+@dataclass
+class FakeRunner:
+    """Rounds with ``kept[kind]`` of 2 guesses kept; each run slows the machine by ``drift``."""
+
+    kept: dict[str, int] = field(default_factory=lambda: {"c": 2, "p": 0})
+    drift: float = 0.0
+    stop_after: int | None = None
+    calls: list[tuple[str, str, int | None]] = field(default_factory=list)
+
+    def run(self, prompt: str, arm: Arm, settings: Settings) -> list[Event]:
+        if self.stop_after is not None and len(self.calls) == self.stop_after:
+            raise KeyboardInterrupt
+        self.calls.append((prompt, arm.name, settings.max_tokens))
+        slow = 1 + self.drift * len(self.calls)
+        events: list[Event] = [Prefilled(3, 0, slow, slow), _round(0, 0, 0, slow)]
+        at = slow
+        for index in range(1, 11):
+            guesses = 2 if arm.drafts else 0
+            kept = self.kept[prompt[0]] if guesses else 0
+            at += (1.5 if guesses else 1.0) * slow
+            events.append(_round(index, guesses, kept, at))
+        return [*events, Finished("length", at, "", 1000)]
+
+
+def _round(index: int, guesses: int, kept: int, at: float) -> Round:
+    emitted = tuple(Emitted(7, "", "accepted", 0.0) for _ in range(kept + 1))
+    proposed = tuple(Proposed(7, "", 0.5) for _ in range(guesses))
+    return Round(index, index, guesses, proposed, (), kept, emitted, Timings(), at)
+
+
+def measured(runner: FakeRunner | None = None, repeats: int = 2, **more: float) -> BenchResult:
+    plan = BenchPlan(TEXTS, ARMS, repeats, Settings(max_tokens=32), **more)
+    return run_bench(plan, runner or FakeRunner(), Prices(MODEL, "measured", "passes"))
+
+
+def test_arms_are_plain_first_and_mlx_lm_last() -> None:
+    assert [arm.name for arm in ARMS] == [
+        *("plain", "auto", "lookahead 2"),
+        *("mlx-lm plain", "mlx-lm, 4 drafted"),
+    ]
+    names = [arm.name for arm in arms_named((2,), ("rejection", "block"), None)]
+    assert names == ["plain", "rejection, lookahead 2", "block, lookahead 2"]
+    assert [a.name for a in arms_named((2,), ("rejection",), 4, is_drafting=False)] == [
+        *("plain", "mlx-lm plain"),
+    ]
+
+
+def test_the_order_goes_forwards_and_backwards_in_turn() -> None:
+    turns = list(BenchPlan(TEXTS, ARMS, 2).turns())
+    assert len(turns) == BenchPlan(TEXTS, ARMS, 2).num_turns == 2 * 4 * len(ARMS)
+    size = len(ARMS)
+    blocks = [tuple(t.arm for t in turns[i : i + size]) for i in range(0, len(turns), size)]
+    forwards, backwards = tuple(ARMS), tuple(reversed(ARMS))
+    assert blocks[:4] == [forwards, backwards, forwards, backwards]
+    assert blocks[4:] == [backwards, forwards, backwards, forwards]
+
+
+def test_drift_falls_on_every_arm_alike() -> None:
+    """mlx-lm plain stands in for plain: a machine that slows down must not tell them apart."""
+    summary = summarise(measured(FakeRunner(drift=0.01)))[0]
+    baseline = next(arm for arm in summary.arms if arm.arm.name == "mlx-lm plain")
+    assert baseline.speedup is not None
+    assert baseline.speedup.median == pytest.approx(1.0, abs=0.03)
+
+
+def test_speedups_are_of_pooled_seconds_per_token() -> None:
+    code, prose = summarise(measured())
+    drafting = next(arm for arm in code.arms if arm.arm.lookahead == 2)
+    assert drafting.speedup is not None
+    assert drafting.speedup.median == pytest.approx(3 / 1.5)
+    losing = next(arm for arm in prose.arms if arm.arm.lookahead == 2)
+    assert losing.speedup is not None
+    assert losing.speedup.median == pytest.approx(1 / 1.5)
+    decode, _ = mean_speedups([code, prose], drafting.arm)
+    assert decode == pytest.approx((2 * (1 / 1.5)) ** 0.5)
+    best = code.best_fixed()
+    assert best is not None
+    assert best.arm.name == "lookahead 2"
+
+
+def test_a_prediction_never_looks_at_its_own_prompt() -> None:
+    seen = AcceptanceSeen()
+    seen.add("code", None, "rejection", ((10, 10), (10, 10)))
+    seen.add("code", 0, "rejection", ((0, 10),))
+    turn = Turn(1, TEXTS[0], 0, ARMS[2])
+    alone = BenchForecast(MODEL, seen).speedup(turn)
+    assert alone is not None
+    assert alone == pytest.approx(MODEL.speedup(1.0, 2), rel=0.05)
+    other = BenchForecast(MODEL, seen).speedup(Turn(1, TEXTS[0], 1, ARMS[2]))
+    assert other is not None
+    assert other < alone
+    assert BenchForecast(MODEL, seen).speedup(Turn(1, TEXTS[1], 0, ARMS[2])) is None
+    assert BenchForecast(MODEL, seen).speedup(Turn(1, TEXTS[0], 0, PLAIN)) is None
+
+
+def test_the_adaptive_arm_is_predicted_at_the_best_lookahead_plain_among_them() -> None:
+    seen = AcceptanceSeen()
+    seen.add("code", None, "rejection", ((0, 1000),))
+    dear = LatencyModel.measured(((1, 1.0), (2, 1.9), (3, 2.9)), 0.2)
+    assert BenchForecast(dear, seen).speedup(Turn(1, TEXTS[0], 0, ARMS[1])) == 1.0
+
+
+def test_every_drafting_run_was_predicted_before_it_began() -> None:
+    result = measured()
+    for sample in result.samples:
+        is_ours = sample.turn.arm.drafts and not sample.turn.arm.baseline
+        assert (sample.predicted is not None) == is_ours
+
+
+def test_an_interrupt_keeps_what_is_finished_and_says_so() -> None:
+    warm_up = len(ARMS) + len(TEXTS)
+    result = measured(FakeRunner(stop_after=warm_up + 7))
+    assert len(result.samples) == 7
+    assert not result.is_complete
+    lines = bench_lines(result)
+    assert f"Stopped after 7 of {result.plan.num_turns} runs." in lines
+    with pytest.raises(KeyboardInterrupt):
+        measured(FakeRunner(stop_after=warm_up))
+
+
+def test_the_cool_down_comes_between_repeats_only() -> None:
+    waited: list[float] = []
+    plan = BenchPlan(TEXTS, ARMS, 3, Settings(max_tokens=32), cool_down_seconds=5)
+    run_bench(plan, FakeRunner(), sleep=waited.append)
+    assert waited == [5, 5]
+
+
+@pytest.mark.parametrize("change", [{"repeats": 0}, {"cool_down_seconds": -1}])
+def test_a_plan_out_of_range_is_refused(change: dict[str, int]) -> None:
+    with pytest.raises(InvalidRequestError):
+        BenchPlan(TEXTS, ARMS, **change)  # type: ignore[arg-type]
+
+
+def test_the_table_the_block_and_the_document_hold_the_same_figures() -> None:
+    result = measured()
+    lines = bench_lines(result)
+    assert all(len(line) <= 80 for line in lines)
+    assert any("lookahead 2" in line and "2.00 2.00-2.00" in line for line in lines)
+    block = bench_markdown(result, PLACE)
+    assert "M3 Pro 36 GB, mains" in block
+    assert "| code | lookahead 2 |" in block
+    document = json.loads(json.dumps(bench_document(result, PLACE)))
+    assert [w["kind"] for w in document["workloads"]] == ["code", "prose"]
+    arm = next(a for a in document["workloads"][0]["arms"] if a["name"] == "lookahead 2")
+    assert arm["speedup"]["median"] == pytest.approx(2.0)
+    assert arm["texts_compared"] == 4
+    assert document["means"]["lookahead 2"]["speedup"] == pytest.approx((2 * (1 / 1.5)) ** 0.5)
+
+
+def test_details_name_latencies_and_the_three_acceptance_figures() -> None:
+    text = "\n".join(bench_detail_lines(measured()))
+    assert "p50 / p95 / p99" in text
+    assert "1500.0 / 1500.0 / 1500.0" in text
+    assert "by place: 1st 50 %" in text
+    assert "Peak memory" in text
+
+
+def test_a_profiled_arm_splits_the_time_and_stays_out_of_the_comparison() -> None:
+    arms = arms_named((2, 3), ("rejection",), None, is_profiled=True)
+    assert [arm.name for arm in arms if arm.profile] == ["lookahead 3, profiled"]
+    plan = BenchPlan(TEXTS, arms, 1, Settings(max_tokens=32))
+    result = run_bench(plan, FakeRunner(), Prices(MODEL, "measured", "passes"))
+    table = "\n".join(bench_lines(result))
+    assert "profiled" not in table
+    details = "\n".join(bench_detail_lines(result))
+    assert "Where the time of lookahead 3, profiled went" in details
+    code = summarise(result)[0]
+    seconds = next(arm.seconds for arm in code.arms if arm.arm.profile)
+    parts = sum(value for name, value in seconds.items() if name != "lane")
+    assert parts == pytest.approx(seconds["lane"])
+
+
+def test_the_picture_is_xml_and_names_every_arm() -> None:
+    svg = bench_svg(summarise(measured()), "A & B <4-bit>", "here")
+    words = [item.text for item in ElementTree.fromstring(svg).iter() if item.text]
+    assert "A & B <4-bit>" in words
+    assert words.count("lookahead 2") == 2
