@@ -7,8 +7,10 @@ import json
 import sys
 from pathlib import Path
 
+from mlx_specdec.chat.store import ChatStore
 from mlx_specdec.cli import main
 from mlx_specdec.cli.interrupts import Interrupts
+from mlx_specdec.safe_text import safe_text
 from tests.terminals import CTRL_C, CTRL_D, TerminalRun
 from tests.toyfolders import ToyFolders
 
@@ -55,7 +57,7 @@ def test_the_commands(
         "Drafting is off",
         "Say /draft on or /draft off.",
         "1 reply, 8 tokens",
-        "not drafting; lookahead 3, drafting off",
+        "not drafting; lookahead auto, drafting off",
         "Drafting is on",
         "The temperature is 0.5",
         "Say a number",
@@ -65,7 +67,7 @@ def test_the_commands(
         "The conversation is forgotten.",
         "Nothing was said yet.",
         "There is no /nonsense",
-        "/clear           forget the conversation",
+        "/clear            forget the conversation",
     )
     place = 0
     for text in said:
@@ -172,7 +174,7 @@ def test_a_second_ctrl_c_within_two_seconds_quits() -> None:
 
 def test_ctrl_c_stops_the_reply_and_keeps_the_chat(toys: ToyFolders, own_config: Path) -> None:
     """H7: Ctrl-C ended the whole chat."""
-    with TerminalRun("chat", *toys.pair, "--max-tokens", "-1", "--temp", "0") as run:
+    with TerminalRun("chat", "--plain", *toys.pair, "--max-tokens", "-1", "--temp", "0") as run:
         run.wait_for("/help shows the commands")
         run.wait_for("› ")
         run.press("hello\n")
@@ -190,7 +192,7 @@ def test_ctrl_c_stops_the_reply_and_keeps_the_chat(toys: ToyFolders, own_config:
 
 
 def test_two_ctrl_c_quit_even_from_a_reply(toys: ToyFolders, own_config: Path) -> None:
-    with TerminalRun("chat", *toys.pair, "--max-tokens", "-1", "--temp", "0") as run:
+    with TerminalRun("chat", "--plain", *toys.pair, "--max-tokens", "-1", "--temp", "0") as run:
         run.wait_for("› ")
         run.press("hello\n")
         run.wait_for("hello\n")
@@ -199,3 +201,90 @@ def test_two_ctrl_c_quit_even_from_a_reply(toys: ToyFolders, own_config: Path) -
         run.wait_for("[stopped]")
         run.wait_for("› ")
         assert run.press_to_the_end(CTRL_C) == 130
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ChatStore:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    return ChatStore()
+
+
+def test_a_chat_is_kept_and_goes_on(
+    toys: ToyFolders, typed: io.StringIO, capsys: pytest.CaptureFixture[str], kept: ChatStore
+) -> None:
+    lines = "/system Be brief.\n/temp 0.5\nhello there\nand you?\n"
+    assert chat(typed, lines, *toys.pair, "--max-tokens", "6") == 0
+    first = kept.read("hello-there")
+    assert [turn.role for turn in first.turns] == ["user", "assistant"] * 2
+    assert first.turns[1].tokens == 6
+    assert safe_text(first.turns[1].text) in capsys.readouterr().out
+    assert (first.header.system, first.header.settings["temperature"]) == ("Be brief.", 0.5)
+
+    typed.seek(0)
+    typed.truncate()
+    assert chat(typed, "more\n/stats\n", "--continue", "-v", "--max-tokens", "4") == 0
+    err = capsys.readouterr().err
+    assert "going on with hello-there, 4 messages" in err
+    assert "temperature 0.5" in err
+    later = kept.read("hello-there")
+    assert later.turns[:4] == first.turns
+    assert later.turns[4].text == "more"
+    assert later.header.target == toys.target
+
+
+def test_resume_by_name_and_its_nearest(
+    toys: ToyFolders, typed: io.StringIO, capsys: pytest.CaptureFixture[str], kept: ChatStore
+) -> None:
+    assert chat(typed, "sky\n", *toys.pair, "--max-tokens", "3") == 0
+    typed.seek(0)
+    typed.truncate()
+    assert chat(typed, "sea\n", "--resume", "sky", "--max-tokens", "3") == 0
+    assert [turn.text for turn in kept.read("sky").turns][::2] == ["sky", "sea"]
+    capsys.readouterr()
+    assert chat(typed, "", "--resume", "skyy") == 2
+    assert "Did you mean sky? Kept: sky." in capsys.readouterr().err
+
+
+def test_no_save_keeps_nothing(
+    toys: ToyFolders, typed: io.StringIO, capsys: pytest.CaptureFixture[str], kept: ChatStore
+) -> None:
+    assert chat(typed, "hello\n", *toys.pair, "--max-tokens", "3", "--no-save") == 0
+    assert kept.names() == []
+    assert chat(typed, "", *toys.pair, "--continue") == 2
+    assert "There is no chat to go on with." in capsys.readouterr().err
+
+
+def test_a_failing_reply_is_kept_as_far_as_it_came(
+    toys: ToyFolders, typed: io.StringIO, kept: ChatStore
+) -> None:
+    lines = f"hello\n{'word ' * 60}\n"
+    assert chat(typed, lines, "--target", toys.short, "--draft", "none", "--max-tokens", "4") == 0
+    assert [turn.text for turn in kept.read("hello").turns][::2] == ["hello"]
+
+
+def test_a_wrong_command_gets_the_nearest_one(
+    toys: ToyFolders, typed: io.StringIO, capsys: pytest.CaptureFixture[str], kept: ChatStore
+) -> None:
+    assert chat(typed, "/sytem x\n/lookahead 2\n", *toys.pair) == 0
+    err = capsys.readouterr().err
+    assert "Did you mean /system?" in err
+    assert "The lookahead is 2 from the next reply on." in err
+    assert kept.names() == []
+
+
+def test_on_a_terminal_the_app_opens_answers_and_leaves_nothing_behind(
+    toys: ToyFolders, own_config: Path, kept: ChatStore
+) -> None:
+    """H6: quitting did not end the process, or left the terminal as it was in the app."""
+    with TerminalRun("chat", *toys.pair, "--max-tokens", "8", "--temp", "0") as run:
+        run.wait_for("answers, ")
+        run.press("hello\r")
+        run.wait_for("kept in hello.jsonl")
+        run.wait_for("--max-tokens 8")
+        run.press(CTRL_D)
+        assert run.exit_code() == 0
+        assert "\x1b[?1049l" in run.shown  # the screen from before is back
+        assert "Traceback" not in run.shown
+    turns = kept.read("hello").turns
+    assert [turn.role for turn in turns] == ["user", "assistant"]
+    assert turns[1].tokens == 8

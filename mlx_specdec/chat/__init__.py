@@ -1,0 +1,1 @@
+"""Chats: what is said, kept and figured, without a screen."""
