@@ -34,8 +34,9 @@ help:
 	@echo 'demo and test make .venv themselves; where nothing changed that is a no-op.'
 	@echo 'With an NVIDIA card: make clean, then MLX_SPECDEC_CUDA=1 make demo'
 
+# On a terminal the app opens; in a pipe the race is printed.
 demo: $(RUN_STAMP)
-	@$(BIN)/mlx-specdec demo --plain
+	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/mlx-specdec demo; else $(BIN)/mlx-specdec demo --plain; fi
 
 # The real weights are a bonus: without a network the tests say "real: not run".
 test: $(DEV_STAMP)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .engine import Engine, Reply, Stream, load
     from .errors import SpecdecError
     from .events import Emitted, Failed, Finished, Prefilled, Proposed, Round
-    from .ledger import LatencyModel
+    from .ledger.latency import LatencyModel
     from .metrics import Metrics, fold, pool, speedup
     from .registry import Registry
     from .request import GenerateRequest, SamplingParams
@@ -26,7 +26,7 @@ _HOMES = {
     "Failed": "events",
     "Finished": "events",
     "GenerateRequest": "request",
-    "LatencyModel": "ledger",
+    "LatencyModel": "ledger.latency",
     "Metrics": "metrics",
     "Prefilled": "events",
     "Proposed": "events",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -42,6 +43,7 @@ __all__ = [
     "backend_name",
     "blas_status",
     "device_description",
+    "gpu_generation",
     "gpu_memory_limit_bytes",
     "is_metal",
     "memory_bytes",
@@ -53,6 +55,7 @@ __all__ = [
     "release_unused_memory",
     "reset_peak_memory",
     "set_wired_limit",
+    "synchronize",
     "tree_flatten",
     "tree_map",
     "tree_unflatten",
@@ -86,6 +89,14 @@ def backend_name() -> BackendName:
 def is_metal() -> bool:
     """Return whether MLX computes on an Apple GPU."""
     return backend_name() == "metal"
+
+
+def gpu_generation() -> int | None:
+    """Return the generation of an Apple GPU as MLX counts it: 13 is M1, 17 is M5; else None."""
+    if not is_metal():
+        return None
+    found = re.search(r"g(\d+)", str(mx.device_info().get("architecture", "")))
+    return int(found[1]) if found else None
 
 
 def device_description() -> str:
@@ -122,6 +133,11 @@ def release_thread() -> None:
     clear = getattr(mx, "clear_streams", None)
     if clear is not None:
         clear()
+
+
+def synchronize() -> None:
+    """Wait until the device has done everything that was asked of it."""
+    mx.synchronize()
 
 
 def peak_memory_bytes() -> int:

@@ -89,6 +89,30 @@ class RewindableCache:
                 "Ask again: the conversation will be read anew.",
             )
 
+    def fill_to(self, length: int) -> None:
+        """Hold ``length`` tokens of zeros behind what is there: a context to time passes at.
+
+        Raises:
+            ValueError: nothing was read yet, so that the shape of an entry is not known.
+        """
+        for layer in self._layers:
+            missing = length - int(layer.offset)
+            if missing <= 0:
+                continue
+            if layer.empty():
+                raise ValueError("read a token first")
+            keys, values = (self._zeros(each, missing) for each in (layer.keys, layer.values))
+            layer.update_and_fetch(keys, values)
+        self.evaluate()
+
+    def _zeros(self, held: Any, count: int) -> mx.array:
+        """Keys or values [1, heads, count, width] of nothing, in the dtype of ``held``."""
+        if isinstance(held, mx.array):
+            return mx.zeros((*held.shape[:2], count, held.shape[3]), dtype=held.dtype)
+        packed, scales, *_ = held  # quantised: 32-bit words of kv_bits each, scales
+        width = packed.shape[3] * 32 // (self._kv_bits or 8)
+        return mx.zeros((*packed.shape[:2], count, width), dtype=scales.dtype)
+
     def evaluate(self) -> None:
         """Wait until everything read so far is in memory."""
         mx.eval([array for layer in self._layers for _, array in tree_flatten(self._arrays(layer))])

@@ -5,6 +5,7 @@
     SpecdecError                    exit code 1
     ├── UsageError                  exit code 2: the words of the command are off
     │   ├── UnknownModelError       an alias that is not in the registry
+    │   ├── UnknownChatError        a kept chat that is not there
     │   └── InvalidRequestError     a setting outside its range, or one we cannot honour
     ├── BackendMissingError         MLX cannot be imported on this machine
     ├── ModelError                  something about one model's files
@@ -20,6 +21,7 @@
     │   ├── DiskFullError           not enough free space for what is asked
     │   └── DownloadStalledError    no data for a long time
     ├── DoesNotFitError             the models need more memory than the machine has
+    ├── AuditStoppedError           exit code 3: an audit that can say nothing
     └── GenerationError             while generating
         ├── ContextFullError        the prompt leaves no room to answer
         └── NotANumberError         a model returned no number where a score belongs
@@ -28,6 +30,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "AuditStoppedError",
     "BackendMissingError",
     "CacheNotRewindableError",
     "ContextFullError",
@@ -46,6 +49,7 @@ __all__ = [
     "NotANumberError",
     "PairMismatchError",
     "SpecdecError",
+    "UnknownChatError",
     "UnknownModelError",
     "UnsupportedModelError",
     "UsageError",
@@ -78,6 +82,10 @@ class UsageError(SpecdecError):
 
 class UnknownModelError(UsageError):
     title = "Unknown model"
+
+
+class UnknownChatError(UsageError):
+    title = "Unknown chat"
 
 
 class InvalidRequestError(UsageError):
@@ -138,6 +146,11 @@ class DownloadStalledError(DownloadError):
 
 class DoesNotFitError(SpecdecError):
     title = "The models do not fit into this machine's memory"
+
+
+class AuditStoppedError(SpecdecError):
+    title = "The audit could not be carried out"
+    exit_code = 3
 
 
 class GenerationError(SpecdecError):

@@ -9,7 +9,7 @@ from pathlib import Path
 from .model_spec import ModelSpec, PairSpec
 from .registry import config_dir
 
-__all__ = ["read_last_pair", "remember_pair"]
+__all__ = ["read_last_pair", "remember_pair", "spec_name"]
 
 
 def _file() -> Path:
@@ -34,8 +34,8 @@ def remember_pair(pair: PairSpec) -> None:
     """Keep the pair for the next time; a toy is not kept, nor is anything on a read-only disk."""
     if pair.target.built_in:
         return
-    draft = _name(pair.draft) if pair.draft is not None else "none"
-    text = json.dumps({"schema": 1, "target": _name(pair.target), "draft": draft}, indent=2)
+    draft = spec_name(pair.draft) if pair.draft is not None else "none"
+    text = json.dumps({"schema": 1, "target": spec_name(pair.target), "draft": draft}, indent=2)
     path = _file()
     half = path.with_name(f"{path.name}.{os.getpid()}")
     try:
@@ -46,5 +46,6 @@ def remember_pair(pair: PairSpec) -> None:
         half.unlink(missing_ok=True)
 
 
-def _name(spec: ModelSpec) -> str:
+def spec_name(spec: ModelSpec) -> str:
+    """A model as ``--target`` and ``--draft`` take it: the folder, else the alias."""
     return str(spec.path) if spec.path is not None and not spec.repo else spec.alias

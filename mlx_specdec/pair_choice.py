@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .costs.machines import Chip, published_forecast
+from .downloads.question import Machine
 from .errors import SpecdecError
 from .last_pair import read_last_pair
 from .locate import locate
-from .machines import Chip, published_forecast
 from .memory import fits
 from .model_spec import ModelSpec, PairSpec
-from .question import Machine
 from .registry import Registry
 
 __all__ = ["PairChoice", "best_on_disk", "choose_pair", "pair_to_fetch"]

@@ -1,5 +1,8 @@
 """EngineThread: the only owner of MLX. Runs jobs, callables that yield events; can be cancelled.
 
+What a job yields is its own matter: an answer yields Events, a race LaneEvents. A job that is
+cancelled before it began ends with Finished, one that raises with Failed.
+
 Lazy arrays and streams belong to the thread that made them, so loading, prefill and decoding all
 happen here. The engine never waits for its reader: events queue up.
 """
@@ -10,23 +13,24 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .errors import SpecdecError
-from .events import Event, Failed, Finished
+from .events import Failed, Finished
 
 __all__ = ["EngineThread", "JobHandle", "is_any_running"]
 
 T = TypeVar("T")
-Job = Callable[[Callable[[], bool]], Iterator[Event]]
+Item = TypeVar("Item")
+Job = Callable[[Callable[[], bool]], Iterator[Item]]
 _END = None
 
 
-class JobHandle:
-    """One job's events, in order, for one reader; ends with Finished or Failed."""
+class JobHandle(Generic[Item]):
+    """What one job yields, in order, for one reader; a Failed comes last when it raised."""
 
     def __init__(self) -> None:
-        self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[Item | Finished | Failed | None] = queue.SimpleQueue()
         self._cancelled = threading.Event()
         self._done = threading.Event()
         self.error: BaseException | None = None
@@ -47,9 +51,9 @@ class JobHandle:
         """Wait until the job has ended; False when ``timeout`` seconds were not enough."""
         return self._done.wait(timeout)
 
-    def poll(self) -> list[Event]:
-        """The events that have arrived, without waiting."""
-        events: list[Event] = []
+    def poll(self) -> list[Item | Finished | Failed]:
+        """What has arrived, without waiting."""
+        events: list[Item | Finished | Failed] = []
         while True:
             try:
                 event = self._events.get_nowait()
@@ -60,12 +64,12 @@ class JobHandle:
                 return events
             events.append(event)
 
-    def __iter__(self) -> Iterator[Event]:
+    def __iter__(self) -> Iterator[Item | Finished | Failed]:
         while (event := self._events.get()) is not _END:
             yield event
         self._events.put(_END)
 
-    def _put(self, event: Event) -> None:
+    def _put(self, event: Item | Finished | Failed) -> None:
         self._events.put(event)
 
     def _end(self) -> None:
@@ -94,14 +98,14 @@ class EngineThread:
     ) -> None:
         self._at_end = at_end
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._current: JobHandle | None = None
+        self._current: JobHandle[Any] | None = None
         self._is_closed = False
         self._thread = _Worker(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    def submit(self, job: Job) -> JobHandle:
+    def submit(self, job: Job[Item]) -> JobHandle[Item]:
         """Run ``job(is_cancelled)`` and hand out what it yields."""
-        handle = JobHandle()
+        handle: JobHandle[Item] = JobHandle()
         self._put(lambda: self._run_job(job, handle))
         return handle
 
@@ -153,7 +157,7 @@ class EngineThread:
             work()
         self._at_end()
 
-    def _run_job(self, job: Job, handle: JobHandle) -> None:
+    def _run_job(self, job: Job[Item], handle: JobHandle[Item]) -> None:
         started = time.perf_counter()
         self._current = handle
         try:

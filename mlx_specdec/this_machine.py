@@ -12,11 +12,11 @@ from .backend import (
     gpu_memory_limit_bytes,
     memory_bytes,
 )
+from .costs.machines import chip_of
+from .downloads.question import Machine
 from .errors import DoesNotFitError
-from .machines import chip_of
 from .memory import bytes_text
 from .model_spec import ModelSpec
-from .question import Machine
 from .registry import Registry
 
 __all__ = [

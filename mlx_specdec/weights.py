@@ -35,8 +35,10 @@ def arrange_weights(model: Module, config: Mapping[str, Any], expand: Expand) ->
 
     ``auto``: on MLX's CPU backend quantised and half-precision weights become float32 when that
     takes at most about half of the memory (a 4-bit product there is scalar and linear in the
-    rows); on Apple GPUs of the M1 and M2 generations, which lack bfloat16, bfloat16 becomes
-    float16; anything else stays as stored. ``never`` keeps what is stored, ``always`` expands.
+    rows), else at least the scales of quantised ones do (that product accumulates in their type,
+    and is several times slower in 16 bits); on Apple GPUs of the M1 and M2 generations, which
+    lack bfloat16, bfloat16 becomes float16; anything else stays as stored. ``never`` keeps what
+    is stored, ``always`` expands.
 
     Returns:
         What was done in words, such as ``expanded to float32``; empty when nothing was.
@@ -46,6 +48,9 @@ def arrange_weights(model: Module, config: Mapping[str, Any], expand: Expand) ->
         if _has_narrow_weights(model):
             expand_weights(model)
             done = "expanded to float32"
+    elif expand == "auto" and backend_name() == "cpu" and _is_quantised_throughout(model):
+        model.set_dtype(mx.float32)
+        done = "scales held as float32"
     elif expand == "auto" and _wants_float16(config) and _fits_float16(model):
         model.apply(lambda x: x.astype(mx.float16) if x.dtype == mx.bfloat16 else x)
         done = "bfloat16 held as float16"
@@ -76,6 +81,19 @@ def _has_narrow_weights(model: Module) -> bool:
         _is_expandable(leaf) or any(array.dtype in _HALVES for array in _arrays(leaf))
         for _, leaf in _leaves(model)
     )
+
+
+def _is_quantised_throughout(model: Module) -> bool:
+    """True when nothing large is in 16 bits but scales: only these may double without harm."""
+    large = [
+        array
+        for _, leaf in _leaves(model)
+        if "scales" not in leaf
+        for array in _arrays(leaf)
+        if array.dtype in _HALVES and array.ndim > 1
+    ]
+    scales = [leaf for _, leaf in _leaves(model) if "scales" in leaf]
+    return not large and any(leaf.scales.dtype in _HALVES for leaf in scales)
 
 
 def expanded_bytes(model: Module) -> int:

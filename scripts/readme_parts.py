@@ -17,13 +17,15 @@ from mlx_specdec.definitions import DEFINITIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
-_FOLDERS = ("mlx_specdec", "mlx_specdec/proposers", "mlx_specdec/cli", "tui", "scripts")
+_PACKAGES = ("mlx_specdec", "tui")
 _OTHERS = (
     ("models.toml", "short names of models, with their published shapes"),
     ("mlx_specdec/tiny/", "the built-in pair: weights, tokenizer, model card, licence notices"),
     ("scripts/tiny_pair/", "how the built-in pair was made, part by part"),
     ("tests/unit/", "one file a module"),
     ("tests/exact/", "the proofs: enumeration, identity, laws, caches, one read a round"),
+    ("tests/tui/", "the app: every key, every screen as a picture, the program in a terminal"),
+    ("tests/golden/", "recordings and traces that tests are fed with"),
     ("tests/real/", "a real small model, its tokenizer and its template"),
     ("tests/hygiene/", "what the project promises of itself"),
     (".ci/run", "what runs on every change"),
@@ -55,12 +57,20 @@ def purpose(file: Path) -> str:
     return sentence.replace("``", "")
 
 
+def folders() -> list[Path]:
+    """Every package, outer before inner, then the scripts."""
+    found = [
+        file.parent for name in _PACKAGES for file in sorted((ROOT / name).rglob("__init__.py"))
+    ]
+    return [*found, ROOT / "scripts"]
+
+
 def tree() -> str:
     """One line a file."""
     lines = ["```text"]
-    for folder in _FOLDERS:
-        lines.append(f"{folder}/")
-        files = sorted((ROOT / folder).glob("*.py"))
+    for folder in folders():
+        lines.append(f"{folder.relative_to(ROOT)}/")
+        files = sorted(folder.glob("*.py"))
         lines += [f"  {file.name:<22} {purpose(file)}" for file in files]
     lines += [f"{name:<24} {what}" for name, what in _OTHERS]
     return "\n".join([*lines, "```"])

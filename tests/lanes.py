@@ -91,8 +91,8 @@ def counts_of(events: Iterable[Event]) -> tuple[int, int]:
 
 
 def answer_of(session: Session, prompt: Sequence[int], **settings: Any) -> list[Event]:
-    """One answer from whatever the caches hold."""
-    return list(session.generate(prompt, Settings(**{"seed": 5, **settings})))
+    """One answer from whatever the caches hold; at a fixed lookahead unless told otherwise."""
+    return list(session.generate(prompt, Settings(**{"seed": 5, "lookahead": 3, **settings})))
 
 
 def fresh_answer(
@@ -117,6 +117,9 @@ class PlannedProposer:
 
     def begin(self, request: GenerateRequest, width: int, is_cancelled: Callable[[], bool]) -> None:
         pass
+
+    def owed(self, context: list[int]) -> int:
+        return 1
 
     def propose(
         self, context: list[int], lookahead: int, noise: Noise, round_index: int

@@ -242,6 +242,43 @@ class NoisyWideModel(_Wrapper):
         return logits + self._amount * mx.random.normal(logits.shape, key=key)
 
 
+class RoundingWideModel(_Wrapper):
+    """Stands in for a GPU: bfloat16 logits, and passes over several rows round otherwise.
+
+    The same pass (rows, ids, place) rounds the same way every time, as a kernel does.
+    """
+
+    def __call__(self, inputs: mx.array, cache: Any = None) -> mx.array:
+        place = int(cache[0].offset)
+        logits = super().__call__(inputs, cache)
+        rows = inputs.shape[1]
+        if rows > 1:
+            ids = inputs[0].astype(mx.uint32)
+            mixed = mx.sum(ids * (mx.arange(rows, dtype=mx.uint32) + 1) * 2_654_435_761)
+            key = mx.stack([mixed.astype(mx.uint32), mx.array(place, dtype=mx.uint32)])
+            steps = mx.random.normal(logits.shape, key=key)
+            logits = logits * (1 + 2.0**-8 * steps)
+        return logits.astype(mx.bfloat16)
+
+
+class WrongWidthModel(_Wrapper):
+    """Wide passes are off: their rows see one token more than they should.
+
+    Args:
+        widths: of the passes that are wrong.
+    """
+
+    def __init__(self, loaded: LoadedModel, widths: tuple[int, ...]) -> None:
+        super().__init__(loaded)
+        self._widths = widths
+
+    def __call__(self, inputs: mx.array, cache: Any = None) -> mx.array:
+        logits = super().__call__(inputs, cache)
+        if inputs.shape[1] not in self._widths:
+            return logits
+        return mx.concatenate([logits[:, 1:], logits[:, -1:]], axis=1)
+
+
 def toy_tokenizer(
     size: int = 270,
     swap: tuple[int, int] | None = None,

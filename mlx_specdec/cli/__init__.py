@@ -18,10 +18,12 @@ __all__ = ["main"]
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+_ASKING = frozenset({"-h", "--help", "--help-all", "--version"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; its exit code: 0, 1 (an error), 2 (usage), 130 (Ctrl-C), 141 (closed pipe).
+    """Run a command; its exit code: 0, 1 (an error, or a check that failed), 2 (usage), 3
+    (an audit that could not run), 130 (Ctrl-C), 141 (closed pipe).
 
     Args:
         argv: the words after the program's name; None takes this process's own, and then ends
@@ -55,6 +57,8 @@ def _run(words: list[str]) -> int:
     if reconfigure is not None:
         reconfigure(errors="replace")
     leading, rest = _split(words)
+    if not rest and not _ASKING & {*leading} and _is_at_terminal():
+        rest = ["demo"]
     if not rest:
         if "--version" in leading:
             sys.stdout.write(_versions())
@@ -79,6 +83,12 @@ def _run(words: list[str]) -> int:
         LOGGER.info("mlx-specdec %s %s", __version__, " ".join(words))
     code: int = module.run(args)
     return code
+
+
+def _is_at_terminal() -> bool:
+    """Whether a person sits there: alone, the program opens its app then."""
+    able = sys.stdin.isatty() and sys.stdout.isatty()
+    return able and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:

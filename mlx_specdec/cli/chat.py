@@ -1,10 +1,18 @@
-"""``mlx-specdec chat``: a conversation, line by line."""
+"""``mlx-specdec chat``: a conversation; in the app on a terminal, line by line elsewhere."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
 
+from ..chat.file import ChatFile
+from ..chat.record import ChatHeader, SavedChat
+from ..chat.settings import kept_settings, resumed_settings
+from ..chat.store import ChatStore
 from ..errors import ModelNotFoundError, SpecdecError
+from ..last_pair import remember_pair, spec_name
 from ..model_spec import PairSpec
 from ..registry import Registry
 from ..settings import Settings, settings_from
@@ -21,6 +29,9 @@ from .options import (
 )
 from .terminal import Terminal
 
+if TYPE_CHECKING:
+    from ..engine import Engine
+
 __all__ = ["add_arguments", "run"]
 
 DEFAULTS = Settings(max_tokens=4096)
@@ -32,6 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "a folder (default: the last, else the best on disk)", "(default: the target's own)"
     )
     add_everyday_options(parser, "(default: the model's own)", "(default: 4096)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--continue", dest="goes_on", action="store_true", help="go on with the last chat"
+    )
+    which.add_argument("--resume", metavar="NAME", help="go on with a chat kept before")
+    add = parser.add_argument
+    add("--no-save", action="store_true", help="do not keep this chat")
+    add("--plain", action="store_true", help="line by line, also on a terminal")
     add_expert_options(parser)
 
 
@@ -43,21 +62,91 @@ def run(args: argparse.Namespace) -> int:
     """
     terminal = Terminal.of(args)
     explicit_settings(args, DEFAULTS)  # a wrong value is said before anything is loaded
-    options = template_options(args)
+    template_options(args)
     go_offline_if_asked(args)
+    store = ChatStore()
+    resumed = _resumed(args, store)
+    if resumed is not None and not args.target:
+        args.target = resumed.header.target
+        args.draft = resumed.header.draft if args.draft is None else args.draft
+    if _wants_app(args, terminal):
+        return _open_app(args, store, resumed)
     registry = Registry.load()
     pair = wanted_pair(args, registry) if args.target else _unnamed_pair(args, terminal, registry)
     engine, pair = open_engine(args, terminal, pair, registry)
-    from ..last_pair import remember_pair
-
     remember_pair(pair)
     with engine:
-        conversation = engine.session.conversation
-        conversation.system = proper_text(args.system_prompt or "")
-        conversation.template_options = options
-        settings = explicit_settings(args, _model_settings(engine.pair.generation_defaults))
-        loop = ChatLoop(terminal, engine, pair, settings, Interrupts())
-        return loop.run()
+        return _loop(args, terminal, engine, pair, store, resumed)
+
+
+def _resumed(args: argparse.Namespace, store: ChatStore) -> SavedChat | None:
+    if args.goes_on:
+        return store.latest()
+    return store.read(proper_text(args.resume)) if args.resume else None
+
+
+def _wants_app(args: argparse.Namespace, terminal: Terminal) -> bool:
+    able = terminal.out_is_terminal and terminal.err_is_terminal  # the app draws on the latter
+    able = able and os.environ.get("TERM", "") not in ("", "dumb")
+    return able and sys.stdin.isatty() and not args.plain
+
+
+def _open_app(args: argparse.Namespace, store: ChatStore, resumed: SavedChat | None) -> int:
+    from tui.app import run_app
+    from tui.chat.opening import ChatOpening
+    from tui.opening import AppOpening, PairRequest
+
+    if args.color == "never":
+        os.environ["NO_COLOR"] = "1"
+    request = PairRequest(
+        target=args.target,
+        draft=args.draft,
+        kv_bits=args.kv_bits,
+        kv_group_size=args.kv_group_size,
+        trust_remote_code=args.trust_remote_code,
+        extra_eos_tokens=tuple(args.extra_eos_token or ()),
+        yes=args.yes,
+        force=args.force,
+        offline=args.offline,
+    )
+    chat = ChatOpening(
+        store=store,
+        is_kept=not args.no_save,
+        resumed=resumed,
+        system=None if args.system_prompt is None else proper_text(args.system_prompt),
+        template_options=template_options(args),
+        with_options=lambda settings: explicit_settings(args, settings),
+    )
+    return run_app(
+        AppOpening(screen="chat", request=request, settings=DEFAULTS, more={"chat": chat})
+    )
+
+
+def _loop(
+    args: argparse.Namespace,
+    terminal: Terminal,
+    engine: Engine,
+    pair: PairSpec,
+    store: ChatStore,
+    resumed: SavedChat | None,
+) -> int:
+    settings = _model_settings(engine.pair.generation_defaults)
+    conversation = engine.session.conversation
+    conversation.template_options = template_options(args)
+    system = proper_text(args.system_prompt or "")
+    if resumed is not None:
+        settings = resumed_settings(settings, resumed.header.settings)
+        system = resumed.header.system if args.system_prompt is None else system
+        conversation.messages[:] = [turn.message for turn in resumed.turns]
+    conversation.system = system
+    settings = explicit_settings(args, settings)
+    names_kept = (spec_name(pair.target), spec_name(pair.draft) if pair.draft else "none")
+    header = ChatHeader(*names_kept, kept_settings(settings), system)
+    kept = ChatFile(None if args.no_save else store, header, resumed)
+    try:
+        return ChatLoop(terminal, engine, pair, settings, Interrupts(), kept).run()
+    finally:
+        kept.close()
 
 
 def _model_settings(defaults: dict[str, object]) -> Settings:

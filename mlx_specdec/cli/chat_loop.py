@@ -4,34 +4,39 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..errors import SpecdecError
+from ..chat.commands import COMMANDS, changed_settings, parse_command
+from ..chat.file import ChatFile
+from ..chat.reply_track import ReplyTrack
+from ..chat.settings import kept_settings
+from ..errors import SpecdecError, UsageError
 from ..figures import acceptance, limit_note, rate, seconds, summary
 from ..metrics import Metrics, pool
 from ..model_spec import PairSpec
-from ..settings import Settings, settings_from
+from ..settings import Settings
 from .answer_view import AnswerView
 from .interrupts import Interrupts
 from .log import LOGGER, describe
 from .opening import names
+from .remembering import remember_reply
 from .terminal import Terminal
 
 if TYPE_CHECKING:
-    from ..engine import Engine
+    from ..engine import Engine, Stream
 
 __all__ = ["ChatLoop"]
 
-HELP = """\
-  /draft on|off    with or without guesses ahead
-  /temp N          the temperature from now on
-  /system TEXT     what the model is told beforehand; alone, it is taken away
-  /stats           figures of this chat
-  /clear           forget the conversation
-  /quit            leave (Ctrl-D on an empty line, or Ctrl-C twice)
-  A line that ends in \\ goes on in the next one. Ctrl-C stops a reply."""
+_COMMANDS = [
+    *((f"{c.name} {c.usage}", c.words) for c in COMMANDS.values() if c.name != "/resume"),
+    ("/stats", "figures of this chat"),
+]
+HELP = "\n".join(
+    [f"  {usage:<17} {words}" for usage, words in _COMMANDS]
+    + ["  A line that ends in \\ goes on in the next one. Ctrl-C stops a reply."]
+)
 INTERRUPTED = 130
-_FOR_THE_MODEL = ("/think", "/no_think")  # words of some models' own
 
 
 class ChatLoop:
@@ -44,13 +49,16 @@ class ChatLoop:
         pair: PairSpec,
         settings: Settings,
         interrupts: Interrupts,
+        kept: ChatFile,
     ) -> None:
         self._terminal = terminal
         self._engine = engine
         self._pair = pair
         self._settings = settings
         self._interrupts = interrupts
+        self._kept = kept
         self._replies: list[Metrics] = []
+        self._is_problem_told = False
         self._asks = sys.stdin.isatty()
         reconfigure = getattr(sys.stdin, "reconfigure", None)
         if reconfigure is not None:
@@ -63,6 +71,7 @@ class ChatLoop:
         """Until the person leaves: 0, or 130 after two Ctrl-C."""
         if self._asks:
             self._terminal.note(f"{names(self._pair)}{self._mode()}. /help shows the commands.")
+        self._tell_resumed()
         while True:
             try:
                 line = self._read()
@@ -71,13 +80,23 @@ class ChatLoop:
                 if line.strip() and not self._take(line):
                     return 0
             except KeyboardInterrupt:
-                self._terminal.begin("\n")
                 if self._interrupts.is_second() or not self._asks:
+                    self._interrupts.leave()
+                    self._terminal.begin("\n")
                     return INTERRUPTED
+                self._terminal.begin("\n")
                 self._terminal.note("Ctrl-C again to quit.")
             except SpecdecError as error:
                 LOGGER.debug("in a chat", exc_info=error)
                 self._terminal.warn(describe(error))
+
+    def _tell_resumed(self) -> None:
+        chat = self._kept.resumed
+        if chat is None:
+            return
+        self._terminal.note(f"going on with {chat.name}, {len(chat.turns)} messages")
+        if chat.unanswered:
+            self._terminal.note(f"not answered, so not part of it: {chat.unanswered}")
 
     def _mode(self) -> str:
         return "" if self._pair.draft is not None else ", not drafting"
@@ -107,72 +126,85 @@ class ChatLoop:
 
     def _take(self, line: str) -> bool:
         """Obey or answer; False to leave."""
-        words = line.split(maxsplit=1)
-        if not line.startswith("/") or words[0] in _FOR_THE_MODEL:
+        if line.split()[0] == "/stats":
+            self._terminal.warn("\n".join(self._stats()))
+            return True
+        command = parse_command(line)
+        if command is None:
             self._answer(line.strip())
             return True
-        if words[0] in ("/quit", "/exit", "/q"):
+        if command[0].name == "/quit":
             return False
-        self._obey(words[0], words[1].strip() if len(words) > 1 else "")
+        self._obey(command[0].name, command[1])
         return True
 
-    def _obey(self, command: str, rest: str) -> None:
+    def _obey(self, name: str, rest: str) -> None:
         say = self._terminal.warn
-        if command == "/help":
+        if name == "/help":
             say(HELP)
-        elif command == "/clear":
+        elif name == "/clear":
             self._engine.thread.call(self._engine.session.clear)
             self._replies.clear()
+            self._kept.clear()
             say("The conversation is forgotten.")
-        elif command == "/stats":
-            say("\n".join(self._stats()))
-        elif command == "/draft":
-            say(self._set_draft(rest))
-        elif command == "/temp":
-            say(self._set_temperature(rest))
-        elif command == "/system":
+        elif name == "/system":
             self._engine.session.conversation.system = rest
+            self._kept.set_system(rest)
             say("Set from the next reply on." if rest else "No system prompt any more.")
+        elif name == "/resume":
+            raise UsageError("A chat is chosen at the start: mlx-specdec chat --resume NAME.")
         else:
-            say(
-                f"There is no {command}. /help shows what there is; a space first sends it as text."
-            )
-
-    def _set_draft(self, word: str) -> str:
-        if word not in ("on", "off"):
-            return "Say /draft on or /draft off."
-        if self._pair.draft is None:
-            return "No draft is loaded: start again with --draft NAME."
-        self._settings = self._settings.changed(draft=word == "on")
-        return f"Drafting is {word} from the next reply on."
-
-    def _set_temperature(self, word: str) -> str:
-        try:
-            value = float(word)
-        except ValueError:
-            return "Say a number, such as /temp 0.7."
-        self._settings = settings_from(self._settings, temperature=value)
-        return f"The temperature is {value:g} from the next reply on."
+            has_draft = self._pair.draft is not None
+            self._settings, words = changed_settings(name, rest, self._settings, has_draft)
+            self._kept.set_settings(kept_settings(self._settings))
+            say(words)
 
     def _answer(self, line: str) -> None:
+        self._kept.user(line)
         stream = self._engine.ask(line, self._settings)
-        view: AnswerView | None = None
-        with self._interrupts.stopping(stream.cancel):
-            for event in stream.events():
-                view = view or AnswerView(self._terminal, self._engine.session.begins_thinking)
-                view.show(event)
+        view = self._show(stream)
         if view is None:
             return
         view.end()
+        self._tell_problem()
         metrics = stream.metrics
         if metrics.emitted_tokens:
             self._replies.append(metrics)
+            remember_reply(self._pair, self._settings, stream.seen)
         note = limit_note(view.reason, self._settings.max_tokens, view.is_thinking)
         if view.reason == "cancelled":
             note = "stopped while thinking" if view.is_thinking else "stopped"
         if note and not self._terminal.quiet:
             self._terminal.warn(f"[{note}]")
         self._terminal.note(summary(metrics))
+
+    def _show(self, stream: Stream) -> AnswerView | None:
+        """Write and keep the reply as it comes; None where nothing came.
+
+        Raises:
+            SpecdecError: what ended it; what was said until then is kept.
+        """
+        view: AnswerView | None = None
+        track = ReplyTrack()
+        try:
+            with self._interrupts.stopping(stream.cancel):
+                for event in stream.events():
+                    if view is None:
+                        begins = self._engine.session.begins_thinking
+                        view, track = AnswerView(self._terminal, begins), ReplyTrack(begins)
+                        self._kept.begin_reply(begins)
+                    view.show(event)
+                    self._kept.reply_piece(track.add([event]).raw)
+        finally:
+            if view is None:
+                self._kept.begin_reply(False)
+            self._kept.end_reply(replace(track.turn, reason=track.reason or "failed"))
+        return view
+
+    def _tell_problem(self) -> None:
+        if self._kept.problem and not self._is_problem_told:
+            self._is_problem_told = True
+            self._terminal.warn(self._kept.problem)
 
     def _stats(self) -> list[str]:
         if not self._replies:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import textwrap
 from dataclasses import dataclass
 
 from ..errors import UsageError
@@ -24,15 +25,15 @@ _TABLE = (
     Command(
         "demo",
         "[options] [PROMPT]",
-        "The same answer without and with drafting: both texts, both speeds.",
+        "The same answer without and with drafting: in the app, or as text.",
         ("demo", "demo code-1", 'demo --target qwen3-14b "Why is the sky blue?"'),
     ),
     Command(
         "chat",
         "[options]",
-        "Talk with a model, line by line.",
+        "Talk with a model: the app on a terminal, line by line in a pipe.",
         (
-            "chat",
+            "chat --continue",
             "chat --target qwen3-14b --draft qwen3-0.6b",
             'chat --target qwen3-4b --no-think --system-prompt "Be brief."',
         ),
@@ -60,13 +61,51 @@ _TABLE = (
         ("pull qwen3-0.6b", "pull qwen3-14b --with-draft", "pull qwen3-14b+qwen3-0.6b"),
     ),
     Command(
-        "ledger",
-        "--acceptance A --draft-cost C [options]",
-        "What drafting should gain, from figures that you give.",
+        "bench",
+        "[options]",
+        "Every way of decoding on written-down workloads, mlx-lm among them.",
         (
-            "ledger --acceptance 0.74 --draft-cost 0.12",
+            "bench --quick",
+            "bench --target qwen3-14b --markdown",
+            "bench --kinds code,prose --lookaheads auto,2,4,6 --plot bench.svg",
+        ),
+    ),
+    Command(
+        "forecast",
+        "[options] TARGET [DRAFT]",
+        "What a pair would do on this machine, before it is downloaded.",
+        (
+            "forecast qwen3-14b qwen3-0.6b",
+            "forecast qwen3-14b --formats",
+            "forecast qwen3-14b --chip m3-pro",
+        ),
+    ),
+    Command(
+        "doctor",
+        "[options] [TARGET [DRAFT]]",
+        "Is all well on this machine, and which pairs pay? In two seconds.",
+        ("doctor", "doctor --json", "doctor qwen3-14b"),
+    ),
+    Command(
+        "audit",
+        "[options]",
+        "Does drafting change what the target says? Checks that can fail.",
+        ("audit --quick", "audit --target qwen3-14b", "audit --quick --json"),
+    ),
+    Command(
+        "explain",
+        "[options] [WORD]",
+        "How drafting works and why it is exact: one round, taken apart.",
+        ("explain", "explain --rule block", "explain overlap"),
+    ),
+    Command(
+        "ledger",
+        "[FILE] | --acceptance A --draft-cost C [options]",
+        "Where the last run's time went; with figures, what drafting gains.",
+        (
+            "ledger",
+            "ledger race.jsonl --json",
             "ledger --acceptance 0.74 --draft-cost 0.12 --lookahead 5",
-            "ledger --acceptance 0.74 --draft-cost 0.12 --overhead-ms 6 --json",
         ),
     ),
 )
@@ -86,16 +125,18 @@ def overview(is_full: bool = False) -> str:
     if is_full:
         lines += ["", "commands"]
         lines += [f"  {command.name:<10} {command.summary}" for command in _TABLE]
-        lines += ["", "everywhere"]
         lines += [
-            "  -q, -v             say less, say more",
+            "",
+            "everywhere",
+            "  -q, -v, --version  say less, say more; the versions of this program and of MLX",
             "  --color WHEN       auto, always or never (NO_COLOR is honoured)",
             "  --debug            keep a log; its path is printed",
-            "  --version          the versions of this program and of MLX",
         ]
-    lines += ["", "`mlx-specdec COMMAND --help` shows a command's options."]
-    if not is_full:
-        lines[-1:] = [f"Commands: {', '.join(COMMANDS)}. More: mlx-specdec --help"]
+    if is_full:
+        lines.append("`mlx-specdec COMMAND --help` shows a command's options.")
+    else:
+        names = f"Commands: {', '.join(COMMANDS)}. More: mlx-specdec --help"
+        lines += ["", *textwrap.wrap(names, 79)]
     return "\n".join(lines) + "\n"
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import secrets
-from typing import TYPE_CHECKING, Any, cast
+from typing import cast
 
 from ..errors import InvalidRequestError
+from ..ledger.last_run import remember_run
 from ..prompts import PROMPTS, Prompt, default_prompt, prompt_named
 from ..registry import Registry
 from ..settings import Settings
+from .app_opening import open_race, wants_app
+from .cards import wants_cards
 from .opening import go_offline_if_asked, open_engine, tell_blas, wanted_pair
 from .options import (
     FIGURES,
@@ -21,12 +24,9 @@ from .options import (
     template_options,
 )
 from .parser import CommandParser
+from .race_options import RaceOptions, add_race_options, race_options
 from .report import print_json
 from .terminal import Terminal
-
-if TYPE_CHECKING:
-    from ..demo import DemoResult
-    from ..engine import Engine
 
 __all__ = ["add_arguments", "run"]
 
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_pair_options(parser, "a folder (default: tiny)", "(default: the target's own)")
     add_everyday_options(parser, "(default: 0; tiny: 0.7)", "(default: 160)")
     add = parser.add_argument
-    add("--runs", type=int, default=3, metavar="N", help="timed runs of each, medians (3)")
+    add_race_options(parser)
     add("--plain", action="store_true", help="as text, which needs no screen of its own")
     add("--json", action="store_true", help="both lanes and the comparison as JSON")
     add_expert_options(parser)
@@ -59,14 +59,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run both lanes and print the result; 0.
+    """Open the app at the race on a terminal; elsewhere race and print the result; 0.
 
     Raises:
         SpecdecError: whatever stands in the way of it.
     """
     terminal = Terminal.of(args)
-    if not 1 <= args.runs <= 100:
-        raise InvalidRequestError(f"--runs {args.runs} is not usable.", "Take 1 to 100.")
+    args.plain = args.plain or wants_cards(args)
+    race = race_options(args, is_on_screen=wants_app(args, terminal))
+    if race.replay is not None:
+        if wants_app(args, terminal):
+            return open_race(args, DEFAULTS, None)
+        from .race_report import replay_as_text
+
+        code = replay_as_text(terminal, race.replay, race.chip)
+        race.cards.write_replay(terminal, race.replay, race.chip)
+        return code
+    return _run_here(args, terminal, race)
+
+
+def _run_here(args: argparse.Namespace, terminal: Terminal, race: RaceOptions) -> int:
+    """Race with models that are loaded here."""
     registry = Registry.load()
     args.target = args.target or "tiny"
     pair = wanted_pair(args, registry)
@@ -75,25 +88,31 @@ def run(args: argparse.Namespace) -> int:
             f"A demo compares with drafting, and {pair.target.alias} has no draft here.",
             "Name one: --draft NAME, of the same family.",
         )
+    if wants_app(args, terminal):
+        own = args.words is not None or args.prompt is not None
+        prompt = _prompt(args, is_toy=bool(pair.target.built_in))
+        return open_race(args, explicit_settings(args, DEFAULTS), prompt if own else None)
     settings = _settings(args, is_toy=bool(pair.target.built_in))
     options, system = template_options(args), proper_text(args.system_prompt or "")
     prompt = _prompt(args, is_toy=bool(pair.target.built_in))
     go_offline_if_asked(args)
     engine, pair = open_engine(args, terminal, pair, registry)
-    from ..demo_words import Circumstances
-    from ..this_machine import machine_label, power_source, versions
-    from .demo_report import demo_document, show_demo
+    # Imported after the question before a download: these import MLX.
+    from .demo_races import Conditions, loop, raced
 
     with engine:
-        tokens = _prompt_tokens(engine, prompt, system, settings, options)
-        result = _race(terminal, engine, tokens, settings, args.runs)
-        where = Circumstances(
-            pair, machine_label(), power_source(), versions()["mlx"], prompt.id, args.runs
-        )
+        conditions = Conditions(engine, pair, settings, system, options)
+        if race.is_looping:
+            own = args.words is not None or args.prompt is not None
+            return loop(terminal, conditions, prompt if own else None, race.chip)
+        done = raced(terminal, conditions, prompt, race)
         if args.json:
-            print_json(terminal, demo_document(result, settings, prompt, where, engine.pair))
+            print_json(terminal, done.document())
         else:
-            show_demo(terminal, result, settings, prompt, where)
+            done.show(terminal)
+        if done.result.race is not None:
+            remember_run(done.result.race)
+            race.cards.write(terminal, done.result.race, race.runs)
         tell_blas(terminal)
     return 0
 
@@ -117,32 +136,3 @@ def _prompt(args: argparse.Namespace, is_toy: bool) -> Prompt:
     if not words.strip():
         raise InvalidRequestError("The prompt is empty.", "Give at least one word.")
     return prompt_named(words) or Prompt("", "own", proper_text(words))
-
-
-def _prompt_tokens(
-    engine: Engine, prompt: Prompt, system: str, settings: Settings, options: Any
-) -> list[int]:
-    from ..conversation import Conversation
-
-    conversation = Conversation(system, template_options=options)
-    conversation.say("user", prompt.text)
-    return engine.thread.call(
-        lambda: conversation.prompt_tokens(engine.pair.tokenizer, settings.think)
-    )
-
-
-def _race(
-    terminal: Terminal, engine: Engine, tokens: list[int], settings: Settings, runs: int
-) -> DemoResult:
-    from ..demo import run_demo
-
-    seen: set[int] = set()
-
-    def on_run(run: int, lane: str) -> None:
-        if run not in seen:
-            seen.add(run)
-            terminal.begin(f", run {run} of {runs}" if run else "warming up")
-
-    result = run_demo(engine, tokens, settings, runs, on_run)
-    terminal.begin("\n\n")
-    return result

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import textwrap
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ..prompts import Prompt
 from ..settings import Settings
+from .lane_text import show_prompt, show_texts
+from .race_report import race_lines
 from .report import SCHEMA, lane_fields, model_fields, settings_fields
+from .run_score import score_fields
 from .terminal import Terminal
 
 if TYPE_CHECKING:
-    from ..demo import DemoResult, Lane
-    from ..demo_words import Circumstances
-    from ..events import Emitted
     from ..loaded import Pair
+    from ..race.demo_result import DemoResult
+    from ..race.demo_words import Circumstances
 
 __all__ = ["demo_document", "show_demo"]
 
@@ -30,46 +31,20 @@ def show_demo(
     where: Circumstances,
 ) -> None:
     """Print the whole result as text."""
-    from ..demo_words import headline, result_lines, share_line
+    from ..race.demo_words import forecast_lines, headline, result_lines, share_line, why_no_line
 
-    for line in headline(result, settings, where.is_toy):
+    lines = headline(result, settings, where.is_toy)
+    if where.retimed and result.race is not None:
+        lines[:1] = race_lines(result.race)
+    for line in lines:
         terminal.line(textwrap.fill(line, WIDTH), "bold")
     terminal.line()
-    first, *rest = prompt.text.splitlines()
-    terminal.line(textwrap.indent("\n".join([f"› {first}", *(f"  {x}" for x in rest)]), " "), "dim")
-    terminal.line()
-    if result.identical:
-        _text(terminal, f"both lanes{_legend(terminal)}", result.speculative)
-    else:
-        _text(terminal, "standard", result.standard)
-        _text(terminal, f"speculative{_legend(terminal)}", result.speculative)
-    for line in result_lines(result, settings, where.runs):
+    show_prompt(terminal, prompt.text)
+    show_texts(terminal, result)
+    for line in [*result_lines(result, settings, where.runs), *forecast_lines(where)]:
         terminal.line(line)
-    shared = share_line(result, settings, where)
     terminal.line()
-    terminal.line(shared or "No line to share: it takes an answer of at least 100 tokens.")
-
-
-def _legend(terminal: Terminal) -> str:
-    if terminal.paints_colours:
-        return ", green = drafted and kept"
-    return ", underlined = written by the target itself" if terminal.paints else ""
-
-
-def _text(terminal: Terminal, title: str, lane: Lane) -> None:
-    terminal.line(f"── {title} " + "─" * max(0, WIDTH - len(title) - 4), "dim")
-    for style, tokens in groupby(lane.emitted, lambda token: _style(terminal, token)):
-        terminal.write("".join(token.text for token in tokens), style)
-    shown = sum(len(token.text) for token in lane.emitted)
-    terminal.write(lane.text[shown:])
-    terminal.write("\n" if lane.text.endswith("\n") else "\n\n")
-
-
-def _style(terminal: Terminal, token: Emitted) -> str:
-    drafted = token.kind in ("accepted", "copied")
-    if terminal.paints_colours:
-        return "green" if drafted else ""
-    return "" if drafted else "underline"
+    terminal.line(share_line(result, settings, where) or why_no_line(result, where))
 
 
 def demo_document(
@@ -77,7 +52,7 @@ def demo_document(
 ) -> dict[str, Any]:
     """The whole result for JSON."""
     from .. import __version__
-    from ..demo_words import share_line
+    from ..race.demo_words import share_line
 
     found = result.difference
     return {
@@ -96,6 +71,8 @@ def demo_document(
         "speedup": result.speedup,
         "end_to_end_speedup": result.end_to_end_speedup,
         "speedups": list(result.speedups),
+        "clock": where.retimed or None,
+        "forecast": score_fields(where.forecast),
         "identical": result.identical,
         "difference": None
         if found is None

@@ -21,6 +21,7 @@ from .options import (
     template_options,
 )
 from .parser import CommandParser
+from .remembering import remember_reply
 from .report import print_json, reply_fields
 from .terminal import Terminal
 
@@ -74,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
             print_json(terminal, reply_fields(stream.reply(), settings, pair, engine.pair))
         else:
             _show(terminal, engine, stream, settings)
+        remember_reply(pair, settings, stream.seen)
     return 0
 
 

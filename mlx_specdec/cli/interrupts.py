@@ -30,6 +30,10 @@ class Interrupts:
         soon, self._last = now - self._last <= WITHIN_SECONDS, now
         return soon
 
+    def leave(self) -> None:
+        """From now on Ctrl-C does nothing: one more press must not spoil a clean end."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
     @contextmanager
     def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
         """Within it, Ctrl-C calls ``stop``; a second one raises KeyboardInterrupt.

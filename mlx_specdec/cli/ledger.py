@@ -1,4 +1,4 @@
-"""``mlx-specdec ledger``: the arithmetic of speculative decoding with figures given."""
+"""``mlx-specdec ledger``: where the last run's time went, or the arithmetic with figures given."""
 
 from __future__ import annotations
 
@@ -8,18 +8,25 @@ import math
 from typing import Any
 
 from ..errors import InvalidRequestError
-from ..ledger import LatencyModel, expected_accepted, expected_tokens
+from ..ledger.latency import LatencyModel, expected_accepted, expected_tokens
 
 __all__ = ["add_arguments", "run"]
 
 _MAX_LOOKAHEAD = 16
 _TABLE_LOOKAHEADS = range(9)
+_OTHER_FIGURES = (0.0, 0.0, 50.0)
 _TABLE_ACCEPTANCES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``ledger``."""
     add = parser.add_argument
+    add(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="a recording made with --record; without it and without figures the last run",
+    )
     add(
         "--acceptance",
         type=float,
@@ -37,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--verify-tax",
         type=float,
-        default=0.0,
+        default=_OTHER_FIGURES[0],
         metavar="X",
         help="what each proposed token after the first adds to the target's pass, as a share of "
         "it (default: 0)",
@@ -45,14 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--overhead-ms",
         type=float,
-        default=0.0,
+        default=_OTHER_FIGURES[1],
         metavar="MS",
         help="sampling, Python and waiting, per round (default: 0)",
     )
     add(
         "--target-ms",
         type=float,
-        default=50.0,
+        default=_OTHER_FIGURES[2],
         metavar="MS",
         help="one pass of the target (default: 50)",
     )
@@ -60,11 +67,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the ledger for the given figures; returns the exit code.
+    """Print the ledger of a run, or for the given figures; returns the exit code.
 
     Raises:
-        InvalidRequestError: a figure that is missing or outside its range.
+        InvalidRequestError: a figure that is missing or outside its range; a file that is not a
+            recording.
+        SpecdecError: nothing has run yet.
     """
+    if _has_no_figures(args):
+        from .ledger_run import show_run
+
+        return show_run(args)
+    if args.file is not None:
+        raise InvalidRequestError(
+            "A recording has its own figures.", "Give either FILE or figures."
+        )
     model = _model(args)
     best = model.best_lookahead(args.acceptance, _MAX_LOOKAHEAD)
     lookahead = best if args.lookahead is None else args.lookahead
@@ -73,6 +90,12 @@ def run(args: argparse.Namespace) -> int:
     else:
         print("\n".join(_report(model, args.acceptance, lookahead, best)))
     return 0
+
+
+def _has_no_figures(args: argparse.Namespace) -> bool:
+    given = (args.acceptance, args.draft_cost, args.lookahead)
+    others = (args.verify_tax, args.overhead_ms, args.target_ms) != _OTHER_FIGURES
+    return all(figure is None for figure in given) and not others
 
 
 def _check(args: argparse.Namespace) -> None:

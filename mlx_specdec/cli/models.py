@@ -7,14 +7,17 @@ import json
 import sys
 from typing import Any
 
+from ..errors import BackendMissingError
+from ..forecast.outlook import Outlook, outlook_of, pays_words, source_lines
 from ..locate import Found, lm_studio_models, locate
 from ..memory import MemoryNeed, bytes_text, fits, gpu_limit_bytes, physical_memory_bytes
-from ..model_spec import ModelSpec
+from ..model_spec import ModelSpec, PairSpec
 from ..registry import Registry
 
 __all__ = ["add_arguments", "run"]
 
 CONTEXT = 4096
+_SHORT_ORIGINS = {"Hugging Face cache": "hub cache"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +35,7 @@ def run(args: argparse.Namespace) -> int:
     """List the models on standard output; 0."""
     registry = Registry.load()
     limit = gpu_limit_bytes(physical_memory_bytes())
+    pays = _pays_here(registry, limit)
     rows = []
     for spec in registry:
         found = locate(spec)
@@ -46,20 +50,42 @@ def run(args: argparse.Namespace) -> int:
         document = {
             "schema": 1,
             "memory_limit_bytes": limit,
-            "models": [_fields(*row) for row in rows],
+            "models": [_fields(*row, pays.get(row[0].alias)) for row in rows],
             "others": [_found_fields(found) | {"repo": name} for name, found in others],
         }
         json.dump(document, sys.stdout, indent=2, ensure_ascii=False)
         sys.stdout.write("\n")
     else:
-        sys.stdout.write("\n".join(_table(rows, others)) + "\n")
+        sys.stdout.write("\n".join(_table(rows, others, pays)) + "\n")
     return 0
 
 
+def _pays_here(registry: Registry, limit: int) -> dict[str, Outlook]:
+    """By target: what is known of it with its usual draft; nothing where MLX is missing."""
+    try:
+        from ..costs.prices_here import prices_here
+        from ..this_machine import this_machine
+
+        machine = this_machine()
+    except BackendMissingError:
+        return {}
+    found = {}
+    for spec in registry:
+        draft = registry.models.get(spec.default_draft)
+        pair = PairSpec(spec, draft)
+        if draft is None or (prices := prices_here(pair, machine)) is None:
+            continue
+        if not spec.built_in or prices.source != "published":  # a chip's table knows no toys
+            found[spec.alias] = outlook_of(pair, limit, prices)
+    return found
+
+
 def _table(
-    rows: list[tuple[ModelSpec, Found | None, MemoryNeed]], others: list[tuple[str, Found]]
+    rows: list[tuple[ModelSpec, Found | None, MemoryNeed]],
+    others: list[tuple[str, Found]],
+    pays: dict[str, Outlook],
 ) -> list[str]:
-    cells = [("NAME", "SIZE", "WEIGHTS", "DRAFT", "ON DISK")]
+    cells = [("NAME", "SIZE", "WEIGHTS", "DRAFT", "PAYS HERE?", "ON DISK")]
     for spec, found, _ in rows:
         size = found.bytes_on_disk if found and found.complete else spec.weight_bytes
         draft = spec.default_draft or "-"
@@ -69,19 +95,24 @@ def _table(
                 bytes_text(size) if size else "?",
                 _bits(spec, found),
                 draft,
+                pays_words(pays[spec.alias]) if spec.alias in pays else "",
                 _where(found),
             )
         )
     for name, found in others:
         bits = f"{found.quantisation.bits}-bit" if found.quantisation else "16-bit"
-        cells.append((name, bytes_text(found.bytes_on_disk), bits, "-", _where(found)))
+        cells.append((name, bytes_text(found.bytes_on_disk), bits, "-", "", _where(found)))
     if len(cells) == 1:
         return ["None of the known models does. Without options, `models` lists them all."]
-    widths = [max(len(row[column]) for row in cells) for column in range(4)]
+    widths = [max(len(row[column]) for row in cells) for column in range(5)]
     lines = []
     for row in cells:
         left = f"{row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:<{widths[2]}}"
-        lines.append(f"{left}  {row[3]:<{widths[3]}}  {row[4]}".rstrip())
+        right = f"{row[3]:<{widths[3]}}  {row[4]:<{widths[4]}}  {row[5]}"
+        lines.append(f"{left}  {right}".rstrip())
+    sources = source_lines(pays.values())
+    if sources:
+        lines += ["", *sources]
     return lines
 
 
@@ -94,7 +125,8 @@ def _bits(spec: ModelSpec, found: Found | None) -> str:
 def _where(found: Found | None) -> str:
     if found is None:
         return "-"
-    return found.origin if found.complete else f"{found.origin}, incomplete"
+    origin = _SHORT_ORIGINS.get(found.origin, found.origin)
+    return origin if found.complete else f"{origin}, incomplete"
 
 
 def _found_fields(found: Found) -> dict[str, Any]:
@@ -109,7 +141,9 @@ def _found_fields(found: Found) -> dict[str, Any]:
     }
 
 
-def _fields(spec: ModelSpec, found: Found | None, need: MemoryNeed) -> dict[str, Any]:
+def _fields(
+    spec: ModelSpec, found: Found | None, need: MemoryNeed, outlook: Outlook | None
+) -> dict[str, Any]:
     return {
         "name": spec.alias,
         "repo": spec.repo,
@@ -124,5 +158,13 @@ def _fields(spec: ModelSpec, found: Found | None, need: MemoryNeed) -> dict[str,
         "notes": spec.notes,
         "memory_bytes": need.total_bytes,
         "fits": need.verdict,
+        "pays_here": None
+        if outlook is None
+        else {
+            "speedup": outlook.speedup,
+            "lookahead": outlook.lookahead,
+            "plain_tokens_per_second": outlook.plain_tokens_per_second,
+            "source": outlook.source,
+        },
         "on_disk": _found_fields(found) if found is not None else None,
     }

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..errors import ModelNotFoundError
+from ..errors import ModelNotFoundError, SpecdecError
 from ..model_spec import ModelSpec, PairSpec
 from ..registry import Registry
 from .terminal import Terminal
@@ -86,16 +86,21 @@ def _on_disk(
 
     if all((found := locate(spec)) is not None and found.complete for spec in pair.specs):
         return pair
-    from ..download import download
-    from ..download_plan import download_plan
-    from ..question import ask
+    from ..downloads.download import download
+    from ..downloads.plan import download_plan
+    from ..downloads.question import ask
+    from ..downloads.rate import read_download_rate
     from .pull import ProgressLine
 
     while True:
         plan = download_plan(pair.specs)
-        answer = ask(plan, this_machine(), registry, yes=args.yes)
+        rate = read_download_rate()
+        answer = ask(plan, this_machine(), registry, yes=args.yes, last_bytes_per_second=rate)
         if answer.choice == "download":
             break
+        if answer.choice == "forecast":
+            _tell_forecast(terminal, pair)
+            continue
         if answer.choice == "quit" or answer.spec is None:
             raise ModelNotFoundError(
                 f"{names(pair)} is not on this disk, and was not downloaded.",
@@ -106,6 +111,32 @@ def _on_disk(
     line = ProgressLine(terminal.err)
     _ended(line.end, lambda: download(plan, line.show))
     return pair
+
+
+def _tell_forecast(terminal: Terminal, pair: PairSpec) -> None:
+    """Time the pair's shapes and say what came of it, where the question was asked."""
+    from ..forecast.here import forecast_here
+    from ..forecast.words import report_lines
+    from ..this_machine import this_machine
+    from .forecast import CONTEXT, SECONDS
+    from .status_line import StatusLine
+
+    status = StatusLine(terminal)
+    try:
+        forecast = forecast_here(
+            pair,
+            this_machine(),
+            context=CONTEXT,
+            seconds=SECONDS,
+            on_step=lambda words: status.show(f"{words} ..."),
+        )
+    except SpecdecError as error:  # the question still stands
+        terminal.warn(f"  {error}")
+        return
+    finally:
+        status.clear()
+    for line in ["", *report_lines(forecast)]:
+        terminal.warn(line)
 
 
 def _ended(end: Callable[[], None], work: Callable[[], object]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ..errors import InvalidRequestError
-from ..request import RULE_NAMES
+from ..request import AUTO, RULE_NAMES, Lookahead
 from ..settings import Settings, settings_from
 from .parser import CommandParser
 
@@ -18,6 +18,7 @@ __all__ = [
     "add_expert_options",
     "add_pair_options",
     "explicit_settings",
+    "lookahead_value",
     "proper_text",
     "template_options",
 ]
@@ -35,7 +36,7 @@ _SAMPLING = {
     "frequency_penalty": "frequency_penalty",
     "frequency_context_size": "frequency_context_size",
 }
-_PLAIN = ("lookahead", "rule", "seed", "think")
+_PLAIN = ("lookahead", "rule", "seed", "think", "detail")
 
 
 def add_pair_options(parser: argparse.ArgumentParser, target: str, draft: str) -> None:
@@ -47,11 +48,22 @@ def add_pair_options(parser: argparse.ArgumentParser, target: str, draft: str) -
         help=f"model that answers: a name, org/name, {target}",
     )
     add("--draft", metavar="NAME", help=f"model that guesses ahead, or none {draft}")
-    add("--lookahead", type=int, metavar="N", help="tokens guessed a round, 0 to 16 (default: 3)")
+    words = "tokens guessed a round, 0 to 16 (default: auto)"
+    add("--lookahead", type=lookahead_value, metavar="N", help=words)
     synonym = cast(CommandParser, parser).synonym
     synonym("--model", dest="target", metavar="NAME")
     synonym("--draft-model", dest="draft", metavar="NAME")
-    synonym("--num-draft-tokens", dest="lookahead", type=int, metavar="N")
+    synonym("--num-draft-tokens", dest="lookahead", type=lookahead_value, metavar="N")
+
+
+def lookahead_value(text: str) -> Lookahead:
+    """``auto`` or a whole number, as typed."""
+    if text.strip().lower() == AUTO:
+        return AUTO
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither auto nor a number") from None
 
 
 def add_everyday_options(parser: argparse.ArgumentParser, temp: str, max_tokens: str) -> None:

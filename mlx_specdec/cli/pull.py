@@ -7,7 +7,7 @@ import shutil
 import sys
 from typing import TextIO
 
-from ..download import Progress, download, download_plan
+from ..downloads.download import Progress, download, download_plan
 from ..memory import bytes_text
 from ..registry import Registry
 

@@ -8,8 +8,8 @@ from mlx_specdec.cli import generate
 from mlx_specdec.cli.commands import COMMANDS
 from mlx_specdec.cli.options import explicit_settings
 from mlx_specdec.cli.parser import CommandParser
-from mlx_specdec.demo import first_difference
 from mlx_specdec.events import Emitted, Event
+from mlx_specdec.race.demo import first_difference
 from mlx_specdec.settings import Settings
 from tests.lanes import VOCAB, answer_of, fresh_answer, rounds_of, session_of, tokens_of
 from tests.toymodels import NoisyWideModel, perturbed, toy_model

@@ -23,7 +23,7 @@ from tests.toymodels import (
 
 import pytest
 
-GREEDY = Settings(max_tokens=12, ignore_eos=True, seed=1)
+GREEDY = Settings(max_tokens=12, ignore_eos=True, seed=1, lookahead=3)
 WARM = GREEDY.changed(sampling=SamplingParams(temperature=0.8), rule="coupled")
 
 

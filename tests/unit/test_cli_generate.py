@@ -41,7 +41,8 @@ def test_quiet_says_nothing_else(toys: ToyFolders, capsys: pytest.CaptureFixture
 
 
 def test_verbose_adds_the_figures(toys: ToyFolders, capsys: pytest.CaptureFixture[str]) -> None:
-    assert generate(*toys.pair, "--max-tokens", "20", "-v", "hello") == 0
+    words = ("--max-tokens", "20", "--lookahead", "3", "-v", "hello")
+    assert generate(*toys.pair, *words) == 0
     err = capsys.readouterr().err
     assert re.search(r"20 tokens  [\d.]+ tokens/s  [\d.]+ per pass  accepted \d+ % \(", err)
 

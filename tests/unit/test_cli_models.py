@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mlx_specdec.cli import models, pull
-from mlx_specdec.download import Progress
+from mlx_specdec.costs.machines import CHIPS
+from mlx_specdec.downloads.download import Progress
+from mlx_specdec.downloads.question import Machine
 from mlx_specdec.errors import GatedModelError, UnknownModelError
 from mlx_specdec.locate import hub_cache_folder
 from mlx_specdec.model_spec import ModelSpec
@@ -56,8 +58,8 @@ def test_models_lists_what_is_known_and_where_it_is(
     put(hub_cache_folder(SMALL) / "snapshots" / "abc", {"config.json": b"{}"})
     assert run_models() == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
-    assert lines["qwen3-14b"].endswith("4-bit    qwen3-0.6b          LM Studio")
-    assert lines["qwen3-0.6b"].endswith("Hugging Face cache, incomplete")
+    assert lines["qwen3-14b"].split()[-4:] == ["4-bit", "qwen3-0.6b", "LM", "Studio"]
+    assert lines["qwen3-0.6b"].endswith("hub cache, incomplete")
     assert lines["qwen3-32b"].split()[1:] == ["18.4", "GB", "4-bit", "qwen3-0.6b", "-"]
     assert lines["someone/Else-4bit"].endswith("LM Studio")
     assert not hub.requests
@@ -76,6 +78,32 @@ def test_models_as_json(hub: FakeHub, tmp_path: Path, capsys: Captured) -> None:
     assert big["default_draft"] == "qwen3-0.6b"
     assert entries["qwen3-8b"]["on_disk"] is None
     assert document["others"] == []
+
+
+def test_pays_here_from_published_figures_and_blank_where_nothing_is_known(
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(models, "physical_memory_bytes", lambda: 16 * 2**30)
+    run_models()
+    head, *lines = capsys.readouterr().out.splitlines()
+    column = head.index("PAYS HERE?")
+    assert not any(line[column : column + 10].strip() for line in lines)
+    air = Machine("Apple M2", 16 * 2**30, 11 * 10**9, CHIPS["m2"])
+    monkeypatch.setattr("mlx_specdec.this_machine.this_machine", lambda: air)
+    run_models()
+    out = capsys.readouterr().out
+    cells = {line.split()[0]: line[column : column + 10].strip() for line in out.splitlines()[1:23]}
+    assert cells["qwen3-14b"] == "no, 0.93x"
+    assert cells["qwen3-32b"] == "too large"
+    assert cells["qwen3-0.6b"] == cells["tiny"] == ""
+    assert "Published figures for M2 (scaled from its generation)." in out
+    assert all(len(line) <= 80 for line in out.splitlines())
+    run_models("--json")
+    entries = {e["name"]: e for e in json.loads(capsys.readouterr().out)["models"]}
+    assert entries["qwen3-14b"]["pays_here"]["source"] == "published"
+    assert entries["qwen3-0.6b"]["pays_here"] is None
 
 
 def test_models_that_fit_and_that_are_on_disk(

@@ -56,6 +56,41 @@ def test_offline_never_asks_the_hub(hub: FakeHub, capsys: pytest.CaptureFixture[
     assert not hub.requests
 
 
+def test_the_question_gives_a_forecast_and_is_asked_again(
+    hub: FakeHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mlx_specdec.downloads import question
+    from mlx_specdec.forecast import here as forecast_here
+    from tests.forecasts import on_chip
+
+    answers = iter([question.Answer("forecast"), question.Answer("quit")])
+    rates: list[float | None] = []
+
+    def ask(*_: object, last_bytes_per_second: float | None, **__: object) -> question.Answer:
+        rates.append(last_bytes_per_second)
+        return next(answers)
+
+    monkeypatch.setattr(question, "ask", ask)
+    monkeypatch.setattr(forecast_here, "forecast_here", lambda *_, **__: on_chip("m2"))
+    assert main(["generate", "--target", REPO, "hello"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Drafting is not worth it on M2" in captured.err
+    assert "was not downloaded" in captured.err
+    assert rates == [None, None]
+
+
+def test_what_cannot_be_forecast_leaves_the_question_standing(
+    hub: FakeHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mlx_specdec.downloads import question
+
+    answers = iter([question.Answer("forecast"), question.Answer("quit")])
+    monkeypatch.setattr(question, "ask", lambda *_, **__: next(answers))
+    assert main(["generate", "--target", REPO, "hello"]) == 1
+    assert "is not known before its download" in capsys.readouterr().err
+
+
 @pytest.fixture
 def small_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mlx_specdec.this_machine.backend_name", lambda: "cpu")
@@ -84,9 +119,9 @@ def test_force_goes_on_to_the_question(hub: FakeHub, capsys: pytest.CaptureFixtu
 
 @pytest.mark.usefixtures("small_cpu")
 def test_what_to_fetch_follows_the_machine(own_config: Path) -> None:
-    from mlx_specdec.machines import chip_of
+    from mlx_specdec.costs.machines import chip_of
+    from mlx_specdec.downloads.question import Machine
     from mlx_specdec.pair_choice import pair_to_fetch
-    from mlx_specdec.question import Machine
     from mlx_specdec.registry import Registry
     from mlx_specdec.this_machine import can_run
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import mlx_specdec
-from mlx_specdec.demo import DemoResult, Difference, Lane, first_difference, run_demo
-from mlx_specdec.demo_words import Circumstances, headline, result_lines, share_line
 from mlx_specdec.engine import Engine
-from mlx_specdec.events import Emitted
+from mlx_specdec.errors import InvalidRequestError
+from mlx_specdec.events import Emitted, Round
 from mlx_specdec.metrics import Metrics
 from mlx_specdec.model_spec import PairSpec
 from mlx_specdec.prompts import PROMPTS, default_prompt, prompt_named
+from mlx_specdec.race.demo import DemoResult, Difference, Lane, first_difference, run_demo
+from mlx_specdec.race.demo_result import demo_result
+from mlx_specdec.race.demo_words import Circumstances, headline, result_lines, share_line
+from mlx_specdec.race.recording import RecordingHeader, read_recording_file
 from mlx_specdec.registry import Registry
 from mlx_specdec.settings import Settings, settings_from
 from tests.toyfolders import ToyFolders
@@ -20,6 +24,7 @@ from tests.toyfolders import ToyFolders
 import pytest
 
 PROMPT = list(range(3, 15))
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 @pytest.fixture(scope="module")
@@ -28,23 +33,48 @@ def engine(toys: ToyFolders) -> Iterator[Engine]:
         yield loaded
 
 
-def test_both_lanes_are_warmed_up_and_alternate(engine: Engine) -> None:
-    seen: list[tuple[int, str]] = []
-    run_demo(engine, PROMPT, Settings(max_tokens=4), 2, lambda run, lane: seen.append((run, lane)))
-    assert seen == [
-        (0, "standard"),
-        (0, "speculative"),
-        (1, "standard"),
-        (1, "speculative"),
-        (2, "speculative"),
-        (2, "standard"),
-    ]
+def test_each_race_is_announced_and_kept(engine: Engine) -> None:
+    seen: list[int] = []
+    header = RecordingHeader("target", "draft", prompt_id="p")
+    result = run_demo(engine, PROMPT, Settings(max_tokens=4), 2, seen.append, header)
+    assert seen == [1, 2]
+    assert len(result.races) == 2
+    assert result.race in result.races
+    for race in result.races:
+        assert race.header == header
+        assert race.is_finished
+        assert [event.at for event in race.standard] != [event.at for event in race.speculative]
+    named = run_demo(engine, PROMPT, Settings(max_tokens=4), 1).races[0].header
+    assert engine.pair.draft is not None
+    assert (named.target, named.draft) == (engine.pair.target.name, engine.pair.draft.name)
+
+
+def test_an_error_on_the_engines_thread_is_the_callers(engine: Engine) -> None:
+    with pytest.raises(InvalidRequestError, match="holds token 999999"):
+        run_demo(engine, [999_999], Settings(max_tokens=4), 1)
+    assert run_demo(engine, PROMPT, Settings(max_tokens=4), 1).identical
+
+
+def test_each_demo_guesses_as_many_as_it_is_told(engine: Engine) -> None:
+    for lookahead in (2, 6, 2):
+        race = run_demo(engine, PROMPT, Settings(max_tokens=40, lookahead=lookahead), 1).races[0]
+        asked = {len(event.proposed) for event in race.speculative if isinstance(event, Round)}
+        assert max(asked) == lookahead
+
+
+def test_the_race_with_the_median_speedup_is_the_one_that_is_kept() -> None:
+    fable = read_recording_file(GOLDEN / "race_fable.jsonl")
+    parked = read_recording_file(GOLDEN / "race_parked.jsonl")
+    mixed = replace(fable, speculative=fable.standard)
+    assert demo_result([fable, parked, mixed]).race in (parked, mixed)
+    assert demo_result([mixed, fable]).race is mixed
+    assert demo_result([fable]).race is fable
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 def test_the_texts_are_identical(engine: Engine, temperature: float) -> None:
     settings = settings_from(
-        Settings(max_tokens=40, rule="coupled", seed=3), temperature=temperature
+        Settings(max_tokens=40, rule="coupled", seed=3, lookahead=3), temperature=temperature
     )
     result = run_demo(engine, PROMPT, settings, 1)
     assert result.identical
@@ -118,10 +148,11 @@ def test_the_sentence_on_top_can_say_slower() -> None:
 
 def test_the_line_to_share_names_its_circumstances() -> None:
     where = toy_circumstances()
-    line = share_line(result_of(12, 6), Settings(rule="coupled"), where)
+    line = share_line(result_of(12, 6), Settings(rule="coupled", lookahead=3), where)
     assert line == (
         "toy pair tiny + tiny-draft, M3 Pro 36 GB: 10.0 -> 20.0 tok/s (2.00x), "
-        "121/121 tokens equal, 2.40 a pass, temp 0, prompt meaning-1, 3 runs, mains, mlx 0.32.4"
+        "121/121 tokens equal, 2.40 a pass, lookahead 3, temp 0, prompt meaning-1, "
+        "3 runs, mains, mlx 0.32.4"
     )
     warm = settings_from(Settings(rule="coupled"), temperature=0.7)
     assert "temp 0.7, rule coupled" in share_line(result_of(12, 6), warm, where)
@@ -138,6 +169,11 @@ def test_fewer_than_100_tokens_are_not_shared() -> None:
     assert share_line(few, Settings(), toy_circumstances()) == ""
     plain = replace(result_of(12, 6), speculative=lane(6))
     assert share_line(plain, Settings(), toy_circumstances()) == ""
+
+
+def test_nothing_that_was_not_measured_is_shared() -> None:
+    where = replace(toy_circumstances(), retimed="re-timed, not measured")
+    assert share_line(result_of(12, 6), Settings(), where) == ""
 
 
 def test_the_figures_fit_80_columns_and_name_both_speedups() -> None:

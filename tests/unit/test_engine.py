@@ -40,7 +40,7 @@ def test_text_pieces_join_to_the_reply(engine: Engine) -> None:
 
 
 def test_drafting_changes_nothing_but_the_passes(engine: Engine) -> None:
-    with_draft = engine.generate("hello", max_tokens=30, ignore_eos=True)
+    with_draft = engine.generate("hello", max_tokens=30, ignore_eos=True, lookahead=3)
     plain = engine.generate("hello", max_tokens=30, ignore_eos=True, draft=False)
     assert with_draft.tokens == plain.tokens
     assert with_draft.metrics.target_passes < plain.metrics.target_passes

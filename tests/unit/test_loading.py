@@ -90,6 +90,23 @@ def test_halves_are_expanded_on_a_cpu(tmp_path: Path, toy: LoadedModel) -> None:
     assert loaded.model(mx.array([[1]])).dtype == mx.float32
 
 
+def test_what_is_too_large_to_expand_still_computes_in_float32(
+    tmp_path: Path, toy: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlx_specdec.weights.backend_name", lambda: "cpu")
+    monkeypatch.setattr("mlx_specdec.weights.memory_bytes", lambda: 1)
+    folder = save_toy(tmp_path / "q", toy, bits=4, group_size=32, dtype=mx.bfloat16)
+    held = load_model(folder, role="target")
+    stored = load_model(folder, role="target", expand="never")
+    assert held.quantisation == "4-bit, groups of 32, scales held as float32"
+    assert held.model(mx.array([[1]])).dtype == mx.float32
+    assert stored.weight_bytes < held.weight_bytes < 1.4 * stored.weight_bytes
+    # The same weights, computed in bfloat16 and in float32.
+    assert np.allclose(logits(stored), logits(held), rtol=0.1, atol=0.8)
+    halves = save_toy(tmp_path / "half", toy, dtype=mx.bfloat16)
+    assert load_model(halves, role="target").quantisation == "bfloat16"  # it would double
+
+
 def test_i2_cache_bytes_are_what_the_cache_takes(tmp_path: Path, toy: LoadedModel) -> None:
     folder = save_toy(tmp_path / "half", toy, dtype=mx.float16)
     for expand in ("never", "always"):

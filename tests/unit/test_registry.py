@@ -250,7 +250,7 @@ def test_a_hybrid_is_recognised_from_its_config() -> None:
 
 def test_the_registry_imports_neither_mlx_nor_the_hub() -> None:
     code = (
-        "import sys, mlx_specdec.registry, mlx_specdec.machines, mlx_specdec.memory\n"
+        "import sys, mlx_specdec.registry, mlx_specdec.costs.machines, mlx_specdec.memory\n"
         "print([n for n in sys.modules if n.split('.')[0] in "
         "('mlx', 'mlx_lm', 'huggingface_hub', 'numpy')])"
     )

@@ -131,7 +131,7 @@ def test_a_job_cancelled_before_its_turn_never_begins(engine: EngineThread) -> N
 
 def test_a_generation_stops_at_the_next_round(engine: EngineThread) -> None:
     session = engine.call(loaded)
-    handle_box: list[JobHandle] = []
+    handle_box: list[JobHandle[Event]] = []
     ready = threading.Event()
 
     def job(is_cancelled: IsCancelled) -> Iterator[Event]:
@@ -227,3 +227,17 @@ def test_close_cancels_what_runs_and_what_waits() -> None:
     assert ended.is_set()
     with pytest.raises(RuntimeError):
         engine.submit(blocked(begun, go))
+
+
+def test_a_job_may_yield_what_it_likes_and_still_ends_with_its_failure(
+    engine: EngineThread,
+) -> None:
+    def job(is_cancelled: IsCancelled) -> Iterator[str]:
+        yield "one"
+        raise GenerationError("It broke.", "Mend it.")
+
+    handle: JobHandle[str] = engine.submit(job)
+    first, last = handle
+    assert first == "one"
+    assert isinstance(last, Failed)
+    assert last.message == "It broke."

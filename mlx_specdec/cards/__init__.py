@@ -1,0 +1,1 @@
+"""Cards: a race as a picture, with what its figures depend on."""

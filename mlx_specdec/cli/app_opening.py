@@ -1,0 +1,61 @@
+"""From the words of a command to the app: whether it opens, and with what."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from ..prompts import Prompt
+from ..settings import Settings
+from .options import proper_text, template_options
+from .terminal import Terminal
+
+__all__ = ["open_race", "wants_app"]
+
+
+def wants_app(args: argparse.Namespace, terminal: Terminal) -> bool:
+    """Whether a person sits at a terminal that can show a screen, and did not ask for text."""
+    able = terminal.out_is_terminal and os.environ.get("TERM", "") not in ("", "dumb")
+    return able and sys.stdin.isatty() and not (args.plain or args.json)
+
+
+def open_race(args: argparse.Namespace, settings: Settings, prompt: Prompt | None) -> int:
+    """Open the app at the race, with what ``demo`` was asked for; its exit code.
+
+    Args:
+        settings: of the race, checked already.
+        prompt: None takes the one that suits the pair.
+    """
+    from tui.app import run_app
+    from tui.opening import AppOpening, PairRequest
+
+    if args.color == "never":
+        os.environ["NO_COLOR"] = "1"
+    request = PairRequest(
+        target=args.target,
+        draft=args.draft,
+        kv_bits=args.kv_bits,
+        kv_group_size=args.kv_group_size,
+        trust_remote_code=args.trust_remote_code,
+        extra_eos_tokens=tuple(args.extra_eos_token or ()),
+        yes=args.yes,
+        force=args.force,
+        offline=args.offline,
+    )
+    replay, record = getattr(args, "replay", None), getattr(args, "record", None)
+    opening = AppOpening(
+        request=None if replay else request,
+        prompt=prompt,
+        race_settings=settings,
+        is_temperature_set=args.temp is not None,
+        system=proper_text(args.system_prompt or ""),
+        template_options=template_options(args),
+        replay=Path(replay) if replay else None,
+        record=Path(record) if record else None,
+        chip=getattr(args, "clock", None) or "",
+        speed=getattr(args, "speed", None),
+        is_looping=bool(getattr(args, "loop", False)),
+    )
+    return run_app(opening)

@@ -1,0 +1,1 @@
+"""The lesson: one round taken apart, and the proof that it changes nothing."""

@@ -1,0 +1,1 @@
+"""The race: two lanes on one device, one clock for both, recorded, replayed and told in words."""

@@ -1,0 +1,1 @@
+"""The chat in the app, apart from its screen."""

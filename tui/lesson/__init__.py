@@ -1,0 +1,1 @@
+"""The lesson and the proof in the app, apart from their screens."""

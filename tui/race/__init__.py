@@ -1,0 +1,1 @@
+"""The race in the app, apart from its screen."""

@@ -1,0 +1,39 @@
+"""Races as jobs for the engine's thread: the prompt is read there, then both lanes run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from mlx_specdec.settings import Settings
+
+if TYPE_CHECKING:
+    from mlx_specdec.engine import Engine
+    from mlx_specdec.race.recording import LaneEvent
+
+__all__ = ["live_race"]
+
+
+def live_race(
+    engine: Engine,
+    prompt: str,
+    settings: Settings,
+    *,
+    system: str = "",
+    template_options: Mapping[str, object] | None = None,
+    warm_up: bool = True,
+) -> Callable[[Callable[[], bool]], Iterator[LaneEvent]]:
+    """The job of one race; yields LaneEvents.
+
+    Args:
+        warm_up: False when both lanes have run before.
+    """
+    from mlx_specdec.conversation import Conversation
+    from mlx_specdec.race.race import race_job
+
+    def tokens() -> list[int]:
+        conversation = Conversation(system, template_options=dict(template_options or {}))
+        conversation.say("user", prompt)
+        return conversation.prompt_tokens(engine.pair.tokenizer, settings.think)
+
+    return race_job(engine.session, tokens, settings, warm_up=warm_up)
