@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .metrics import Metrics
-from .model_spec import ModelSpec
+from .model_spec import ModelSpec, PairSpec
 
 __all__ = [
     "acceptance",
@@ -13,9 +13,11 @@ __all__ = [
     "limit_note",
     "model_label",
     "pair_label",
+    "pair_names",
     "percent",
     "rate",
     "seconds",
+    "short_name",
     "summary",
     "times",
 ]
@@ -95,6 +97,16 @@ def model_label(spec: ModelSpec) -> str:
     if spec.path is not None:
         return Path(spec.path).name
     return spec.repo.rsplit("/", 1)[-1] if spec.repo else spec.alias
+
+
+def short_name(spec: ModelSpec) -> str:
+    """A model as ``--target`` takes it: ``qwen3-14b``; of a folder its name, not its path."""
+    return spec.alias if spec.path is None else model_label(spec)
+
+
+def pair_names(pair: PairSpec, joint: str = " + ") -> str:
+    """Both in short: ``qwen3-14b + qwen3-0.6b``."""
+    return joint.join(short_name(spec) for spec in pair.specs)
 
 
 def pair_label(target: ModelSpec, draft: ModelSpec | None) -> str:

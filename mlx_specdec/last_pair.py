@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 from .model_spec import ModelSpec, PairSpec
 from .registry import config_dir
+from .small_file import replace_file
 
 __all__ = ["read_last_pair", "remember_pair", "spec_name"]
 
@@ -36,14 +36,7 @@ def remember_pair(pair: PairSpec) -> None:
         return
     draft = spec_name(pair.draft) if pair.draft is not None else "none"
     text = json.dumps({"schema": 1, "target": spec_name(pair.target), "draft": draft}, indent=2)
-    path = _file()
-    half = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        half.write_text(f"{text}\n", encoding="utf-8")
-        half.replace(path)
-    except OSError:
-        half.unlink(missing_ok=True)
+    replace_file(_file(), f"{text}\n")
 
 
 def spec_name(spec: ModelSpec) -> str:

@@ -96,13 +96,11 @@ class SpeculativeDecoder:
         rule = self._rule_for(request.rule, request.sampling.temperature)
         choice: Choice | None = self._choose(generation, policy)
         if choice is not None and choice.lookahead:
-            yield from self._plain(generation, policy, Choice(0), meter)
-            choice = None if generation.is_over else choice
+            yield from self._plain(generation, policy, Choice(0), meter, asks=False)
         has_begun = False
-        while choice is not None:
+        while choice is not None and not generation.is_over:
             if choice.lookahead == 0:
-                yield from self._plain(generation, policy, choice, meter)
-                choice = None if generation.is_over else self._choose(generation, policy)
+                choice = yield from self._plain(generation, policy, choice, meter)
                 continue
             if generation.cancel_if_asked():
                 return
@@ -111,29 +109,55 @@ class SpeculativeDecoder:
                 has_begun = True
             choice = yield from self._drafting(generation, rule, policy, choice, meter)
 
-    def _choose(self, generation: Generation, policy: LookaheadPolicy) -> Choice:
+    def _choose(
+        self, generation: Generation, policy: LookaheadPolicy, in_flight: int = 0
+    ) -> Choice:
+        """What to do next; tokens whose pass is running count as written."""
         context = generation.tokens
+        length = len(context) + in_flight
         return policy.choose(
             Situation(
-                emitted_tokens=len(context) - generation.answer.prompt_length,
-                context_length=len(context),
-                owed_tokens=self.proposer.owed(context),
-                room=generation.answer.room,
+                emitted_tokens=length - generation.answer.prompt_length,
+                context_length=length,
+                owed_tokens=self.proposer.owed(context) + in_flight,
+                room=generation.answer.room - in_flight,
                 elapsed_seconds=generation.at(),
             )
         )
 
     def _plain(
-        self, generation: Generation, policy: LookaheadPolicy, choice: Choice, meter: RoundMeter
-    ) -> Iterator[Round]:
+        self,
+        generation: Generation,
+        policy: LookaheadPolicy,
+        choice: Choice,
+        meter: RoundMeter,
+        *,
+        asks: bool = True,
+    ) -> Generator[Round, None, Choice | None]:
+        """Plain rounds in one stretch, until the policy wants guesses (its choice is returned).
+
+        It is asked while the last round's pass runs, so that where it stays parked the next one
+        is queued by then: parked, the lane is as fast as the plain loop. Without ``asks`` the
+        stretch ends with ``choice``.
+        """
         meter.switch()
-        for event in self.standard.rounds(generation, choice.num_rounds, choice.note):
+        following: Choice | None = None
+
+        def go_on() -> tuple[int, str] | None:
+            nonlocal following
+            following = self._choose(generation, policy, in_flight=1)
+            return None if following.lookahead else (following.num_rounds, following.note)
+
+        for event in self.standard.rounds(
+            generation, choice.num_rounds, choice.note, go_on if asks else None
+        ):
             seconds = meter.read(event.at)
             count = len(event.emitted)
             policy.observe(RoundOutcome(0, 0, 0, count, event.position, seconds))
             meter.leave()
             yield event
             meter.come_back()
+        return following
 
     def _drafting(
         self,

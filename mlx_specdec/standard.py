@@ -5,7 +5,7 @@ The reference that speculation must equal, and the baseline that it must beat.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from .backend import mx, read_floats
@@ -60,12 +60,20 @@ class StandardDecoder:
         yield generation.finished()
 
     def rounds(
-        self, generation: Generation, limit: int | None = None, note: str = ""
+        self,
+        generation: Generation,
+        limit: int | None = None,
+        note: str = "",
+        go_on: Callable[[], tuple[int, str] | None] | None = None,
     ) -> Iterator[Round]:
         """Go on from whatever was emitted so far, for at most ``limit`` tokens.
 
         With a limit nothing is queued past the last one, so that another loop can take over.
-        ``note`` says in every round why nothing is drafted.
+
+        Args:
+            note: says in every round why nothing is drafted.
+            go_on: asked while the last pass runs, so that the device need not wait for the answer:
+                how many rounds more, and their note; None is the end.
         """
         if generation.cancel_if_asked():
             return
@@ -76,7 +84,10 @@ class StandardDecoder:
         while True:
             left = None if left is None else left - 1
             position = len(generation.tokens)
-            wants_more = generation.answer.room > 1 and left != 0
+            has_room, this_note = generation.answer.room > 1, note
+            if left == 0 and has_room and go_on is not None and (more := go_on()) is not None:
+                left, note = more
+            wants_more = has_room and left != 0
             built = generation.clock()
             following = self._queue(generation, current.token) if wants_more else None
             next_build = generation.clock() - built
@@ -97,7 +108,7 @@ class StandardDecoder:
                 emitted=emitted,
                 timings=Timings(build, got - waited, generation.clock() - got),
                 at=at,
-                note=note,
+                note=this_note,
             )
             generation.round_index += 1
             yield event

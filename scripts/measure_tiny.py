@@ -6,6 +6,8 @@ import argparse
 import ctypes
 import json
 import os
+import platform
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -31,18 +33,23 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--positions", type=int, default=4000, help="answer positions of each kind, at least"
     )
-    parser.add_argument("--blas", default="libopenblas.so.0", help="a fast BLAS to load before MLX")
+    parser.add_argument("--blas", action="append", default=[], help="libraries to load before MLX")
     parser.add_argument("--loss-rows", type=int, default=40)
     parser.add_argument("--out", type=Path, help="write the figures as JSON here too")
     return parser.parse_args()
 
 
-def load_blas(name: str) -> None:
-    """Put a fast BLAS in front of the one that MLX brings."""
-    try:
-        ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
-    except OSError:
-        print(f"no {name}: timings are those of the BLAS that MLX brings")
+def load_blas(libraries: list[str]) -> None:
+    """Put a fast BLAS in front of the one that MLX brings: what the package would find itself."""
+    if libraries:
+        for library in libraries:
+            ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
+        return
+    sys.path.append(str(PAIR.parent.parent))
+    from mlx_specdec.blas import load_fast_blas
+
+    status = load_fast_blas(os.environ, system=platform.system(), mlx_is_imported=False)
+    print(status.message)
 
 
 def own_text(

@@ -56,16 +56,24 @@ class PretendDevice:
 
 
 class SleepingModel(CountingModel):
-    """A model whose pass over n rows takes ``seconds`` + (n - 1) * ``more_seconds``."""
+    """A model whose pass over n rows takes ``seconds`` + (n - 1) * ``more_seconds``, after the
+    host took ``host_seconds`` to build it."""
 
     def __init__(
-        self, loaded: LoadedModel, device: PretendDevice, seconds: float, more_seconds: float
+        self,
+        loaded: LoadedModel,
+        device: PretendDevice,
+        seconds: float,
+        more_seconds: float,
+        host_seconds: float = 0.0,
     ) -> None:
         super().__init__(loaded)
         self._device = device
         self._seconds = seconds
         self._more_seconds = more_seconds
+        self._host_seconds = host_seconds
 
     def __call__(self, inputs: mx.array, cache: Any = None) -> mx.array:
+        self._device.now += self._host_seconds
         self._device.work(self._seconds + (int(inputs.shape[1]) - 1) * self._more_seconds)
         return super().__call__(inputs, cache)

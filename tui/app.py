@@ -14,6 +14,7 @@ from mlx_specdec.errors import SpecdecError
 from mlx_specdec.race.recording import SPECULATIVE
 from mlx_specdec.settings import settings_from
 from tui.bridge import Bridge
+from tui.crash import TellingApp
 from tui.lenient_input import accept_any_bytes
 from tui.measuring import Measuring
 from tui.messages import Notice, OpenStep, ShareLine, StateChanged
@@ -21,9 +22,10 @@ from tui.opening import AppOpening, Opening
 from tui.remembering import remember_last
 from tui.state import TOY_TEMPERATURE, AppState
 
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.widgets import Input, TextArea
 
 __all__ = ["SpecdecApp", "run_app"]
 
@@ -31,7 +33,7 @@ QUIT_SECONDS = 2.0
 WATCH_SECONDS = 0.1
 
 
-class SpecdecApp(App[None]):
+class SpecdecApp(TellingApp):
     """The whole app.
 
     Args:
@@ -163,7 +165,9 @@ class SpecdecApp(App[None]):
         self._stopped_at = now
         if stop is not None:
             stop()
-        self.notify("Ctrl-C again to quit, or q.", timeout=QUIT_SECONDS, markup=False)
+        is_typing = isinstance(self.focused, Input | TextArea)  # there q is a letter
+        words = "Ctrl-C again to quit." if is_typing else "Ctrl-C again to quit, or q."
+        self.notify(words, timeout=QUIT_SECONDS, markup=False)
 
     async def action_quit(self) -> None:
         self.exit()
@@ -250,7 +254,14 @@ class SpecdecApp(App[None]):
     def on_open_step(self, message: OpenStep) -> None:
         from tui.screens.step import StepScreen
 
-        self.push_screen(StepScreen(self.state.recording, message.round_index))
+        self.push_screen(
+            StepScreen(
+                self.state.recording,
+                message.round_index,
+                bridge=self.bridge,
+                app_state=self.state,
+            )
+        )
 
     def on_share_line(self, message: ShareLine) -> None:
         self.share_line = message.line
@@ -273,6 +284,7 @@ def run_app(opening: AppOpening) -> int:
         app.run()
     finally:
         app.bridge.close()
+    app.tell_crash()
     remember_last(app.state, is_replay=opening.replay is not None)
     if app.share_line:
         sys.stdout.write(f"{app.share_line}\n")

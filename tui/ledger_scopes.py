@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mlx_specdec.costs.prices import Prices, run_prices
+from mlx_specdec.costs.prices import Prices
 from mlx_specdec.events import Event, Round
 from mlx_specdec.ledger.account import ModelNames
 from mlx_specdec.ledger.view import LedgerView, ledger_view
-from mlx_specdec.race.header import size_word
-from mlx_specdec.race.recorded_prices import names_in, recorded_prices
+from mlx_specdec.race.header import header_names, size_word
+from mlx_specdec.race.recorded_prices import names_in, race_prices, recorded_prices
 from mlx_specdec.race.recording import Recording, RecordingHeader
+from tui.race.prices import is_of_this_machine
 from tui.state import AppState, pair_words
 
-__all__ = ["Scope", "empty_scope", "scopes"]
+__all__ = ["Scope", "empty_scope", "reply_prices", "scopes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +57,22 @@ def _has_rounds(events: Sequence[Event]) -> bool:
 
 def _race(state: AppState, recording: Recording) -> Scope:
     header = recording.header
-    prices = state.prices if _is_of_this_machine(state, header) else None
+    prices = state.prices if is_of_this_machine(header, state) else None
     if prices is None:
         prices = recorded_prices(recording)
     names = names_in(header)
-    view = ledger_view([recording.speculative], prices, names, recording.standard)
+    plain = recording.standard
+    view = ledger_view([recording.speculative], prices, names, plain, state.score)
     return Scope("race", "the last race", _header_words(header), view, recording)
 
 
-def _is_of_this_machine(state: AppState, header: RecordingHeader) -> bool:
-    """Whether the app's prices hold for a race: one replayed or re-timed may be of another."""
-    if state.pair is None or header.retimed:
-        return False
-    return header.target == state.pair.target.alias and header.machine == state.machine
-
-
 def _header_words(header: RecordingHeader) -> str:
-    pair = f"{header.target} + {header.draft}" if header.draft else header.target
-    parts = [pair, header.quantization, f"temp {header.temperature:g}", header.machine]
+    parts = [
+        header_names(header),
+        header.quantization,
+        f"temp {header.temperature:g}",
+        header.machine,
+    ]
     if header.retimed:
         parts.append(f"re-timed for {header.retimed}")
     return " · ".join(part for part in parts if part)
@@ -87,12 +86,15 @@ def _chat(state: AppState, replies: Sequence[Sequence[Event]], whose: str, words
             size_word(state.pair.target) or "target",
             (size_word(draft) if draft is not None else "") or "draft",
         )
-    view = ledger_view(replies, state.prices or _prices_of_race(state), names)
+    view = ledger_view(replies, reply_prices(state), names)
     return Scope(whose, words, pair_words(state), view)
 
 
-def _prices_of_race(state: AppState) -> Prices | None:
+def reply_prices(state: AppState) -> Prices | None:
+    """What is known of this machine, else the totals of the last race that was run here."""
     recording = state.recording
-    if recording is None or not _is_of_this_machine(state, recording.header):
+    if state.prices is not None:
+        return state.prices
+    if recording is None or not is_of_this_machine(recording.header, state):
         return None
-    return run_prices(recording.standard, recording.speculative)
+    return race_prices(recording)

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from mlx_specdec.costs.prices import Prices
 from mlx_specdec.errors import SpecdecError
 from tui.bridge import Bridge
 from tui.state import AppState
 
 if TYPE_CHECKING:
+    from mlx_specdec.costs.prices import Prices
     from mlx_specdec.session import Session
 
 __all__ = ["SECONDS", "Measuring", "measured_prices"]

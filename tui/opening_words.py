@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mlx_specdec.figures import pair_names
 from mlx_specdec.memory import bytes_text
 from tui.opening import Opening
 
@@ -14,7 +15,7 @@ def opening_words(opening: Opening, seconds: float) -> str:
     Args:
         seconds: since the pair was asked for.
     """
-    names = " + ".join(spec.alias for spec in opening.pair.specs) if opening.pair else "the models"
+    names = pair_names(opening.pair) if opening.pair else "the models"
     size = f", {bytes_text(opening.stored_bytes)}" if opening.stored_bytes else ""
     if opening.phase == "looking":
         return f"looking for {names} on this disk"

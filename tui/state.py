@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mlx_specdec.events import Event
+from mlx_specdec.figures import pair_names
 from mlx_specdec.model_spec import PairSpec
 from mlx_specdec.prompts import Prompt, default_prompt
 from mlx_specdec.race.recording import Recording
@@ -13,6 +14,7 @@ from mlx_specdec.settings import Settings
 
 if TYPE_CHECKING:
     from mlx_specdec.costs.prices import Prices
+    from mlx_specdec.forecast.prediction import Score
 
 __all__ = ["AppState", "pair_words"]
 
@@ -38,6 +40,7 @@ class AppState:
         prompt: of the next race.
         recording: the last race, perhaps one under way; None before the first.
         replies: the events of every reply of this chat, the one under way last.
+        score: of what was forecast of the last race before it ran; None where nothing was.
         prices: what passes cost here, and where those figures come from.
         is_ready: the models are loaded.
         context_length: tokens that a conversation may take; None when not known.
@@ -56,6 +59,7 @@ class AppState:
     recording: Recording | None = None
     replies: list[tuple[Event, ...]] = field(default_factory=list)
     prices: Prices | None = None
+    score: Score | None = None
     is_ready: bool = False
     context_length: int | None = None
     weight_bytes: int = 0
@@ -76,8 +80,7 @@ def pair_words(state: AppState, temperature: float | None = None) -> str:
     if state.pair is None:
         return state.machine
     target = state.pair.target
-    names = " + ".join(spec.alias for spec in state.pair.specs)
     wanted = state.settings.sampling.temperature if temperature is None else temperature
-    parts = [names, f"{target.bits}-bit" if 0 < target.bits < 16 else ""]
+    parts = [pair_names(state.pair), f"{target.bits}-bit" if 0 < target.bits < 16 else ""]
     parts += [f"temp {wanted:g}", state.machine]
     return " · ".join(part for part in parts if part)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ..small_file import replace_file
 from .report import AuditReport
 
 __all__ = ["StoredAudit", "last_audit", "remember_audit"]
@@ -87,17 +87,7 @@ def remember_audit(report: AuditReport, versions: Mapping[str, str]) -> StoredAu
         report.num_ties,
         round(report.seconds, 1),
     )
-    path = _file()
-    half = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        half.write_text(
-            json.dumps({"schema": _SCHEMA, **asdict(stored)}, indent=2) + "\n", encoding="utf-8"
-        )
-        half.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            half.unlink(missing_ok=True)
+    replace_file(_file(), json.dumps({"schema": _SCHEMA, **asdict(stored)}, indent=2) + "\n")
     return stored
 
 

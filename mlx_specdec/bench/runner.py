@@ -177,7 +177,9 @@ def run_bench(
 def _sample(
     plan: BenchPlan, runner: BenchRunner, turn: Turn, predicted: float | None, seen: AcceptanceSeen
 ) -> Sample:
-    events = runner.run(turn.workload.prompts[turn.prompt], turn.arm, _settings(plan))
+    events = runner.run(
+        turn.workload.prompts[turn.prompt], turn.arm, _settings(plan, turn.workload)
+    )
     metrics = fold(events)
     if turn.arm.is_ours:
         seen.add(turn.workload.kind, turn.prompt, turn.arm.rule, metrics.by_position)
@@ -193,7 +195,7 @@ def _warm_up(plan: BenchPlan, runner: BenchRunner) -> None:
     prompt = plan.workloads[0].prompts[0]
     limit = min(plan.settings.max_tokens or WARM_UP_TOKENS, WARM_UP_TOKENS)
     for arm in plan.arms:
-        runner.run(prompt, arm, _settings(plan).changed(max_tokens=limit))
+        runner.run(prompt, arm, _settings(plan, plan.workloads[0]).changed(max_tokens=limit))
 
 
 def _pilots(plan: BenchPlan, runner: BenchRunner, seen: AcceptanceSeen) -> None:
@@ -205,12 +207,13 @@ def _pilots(plan: BenchPlan, runner: BenchRunner, seen: AcceptanceSeen) -> None:
         if workload.pilot is None:
             continue
         for rule, arm in by_rule.items():
-            metrics = fold(runner.run(workload.pilot, arm, _settings(plan)))
+            metrics = fold(runner.run(workload.pilot, arm, _settings(plan, workload)))
             seen.add(workload.kind, None, rule, metrics.by_position)
 
 
-def _settings(plan: BenchPlan) -> Settings:
-    return plan.settings.changed(seed=SEED, ignore_eos=True)
+def _settings(plan: BenchPlan, workload: Workload) -> Settings:
+    think = plan.settings.think if workload.think is None else workload.think
+    return plan.settings.changed(seed=SEED, ignore_eos=True, think=think)
 
 
 def texts_equal(mine: Sequence[Sample], plain: Sequence[Sample]) -> tuple[int, int]:

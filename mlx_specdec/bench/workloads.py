@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -23,16 +23,22 @@ class Workload:
 
     ``pilot`` is the prompt that a forecast may look at; it is never among ``prompts``, so that
     nothing is predicted from what it is scored on. None where there was only one prompt.
+    ``think``: whether the model thinks first; None leaves it to the settings.
     """
 
     kind: str
     words: str
     prompts: tuple[str, ...]
     pilot: str | None = None
+    think: bool | None = None
 
     def first(self, count: int) -> Workload:
         """The same with at most ``count`` prompts."""
-        return Workload(self.kind, self.words, self.prompts[:count], self.pilot)
+        return replace(self, prompts=self.prompts[:count])
+
+    def thinking(self, think: bool) -> Workload:
+        """The same prompts with thinking on or off; the kind says so where it is on."""
+        return replace(self, kind=f"{self.kind} +think" if think else self.kind, think=think)
 
 
 def workloads() -> tuple[Workload, ...]:

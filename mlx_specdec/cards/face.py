@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ..events import Round
 from ..figures import acceptance, rate
 from ..metrics import Metrics
+from ..race.header import header_names
 from ..race.lane_track import LaneMoment, LaneTrack
 from ..race.moment import RaceMoment, race_moment
 from ..race.recording import LANES, Recording, RecordingHeader
@@ -160,7 +161,7 @@ def _lane(
 
 
 def _title(header: RecordingHeader) -> str:
-    pair = f"{header.target} + {header.draft}" if header.draft else header.target
+    pair = header_names(header)
     return f"{pair}, {header.quantization}" if header.quantization else pair
 
 

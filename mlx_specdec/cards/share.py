@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..costs.prices import Prices
 from ..errors import SpecdecError
 from ..figures import rate, times
+from ..race.header import header_names, share_name
 from ..race.lane_track import LaneTrack
 from ..race.moment import RaceMoment, race_moment
 from ..race.recording import Recording, RecordingHeader
@@ -69,7 +70,7 @@ def card_words(recording: Recording, replay_rate: float = 1.0, runs: int = 1) ->
         header.power,
         *(f"{name} {version}" for name, version in header.versions.items() if name == "mlx"),
     )
-    return f"{_pair(header)}, {header.machine}: " + ", ".join(part for part in parts if part)
+    return f"{share_name(header)}, {header.machine}: " + ", ".join(part for part in parts if part)
 
 
 def why_no_words(recording: Recording, replay_rate: float = 1.0) -> str:
@@ -128,16 +129,9 @@ def _end(recording: Recording) -> RaceMoment:
     return race_moment(recording.header, *tracks, math.inf)
 
 
-def _pair(header: RecordingHeader) -> str:
-    bits = header.quantization.replace("-", "")
-    target = "-".join(part for part in (header.target, bits) if part)
-    label = f"{target} + {header.draft}" if header.draft else target
-    return f"toy pair {label}" if header.is_toy else label
-
-
 def _name(header: RecordingHeader) -> str:
     """A file's name from the target, the prompt and the day."""
-    parts = ("race", header.target, header.prompt_id, header.date[:10])
+    parts = ("race", header_names(replace(header, draft="")), header.prompt_id, header.date[:10])
     words = "-".join(part for part in parts if part)
     return re.sub(r"[^A-Za-z0-9.-]+", "-", words).strip("-.")[:80] or "race"
 

@@ -5,13 +5,14 @@ Widths are those of a terminal: wide characters take two cells, combining marks 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from ..lesson.styled_lines import cell_length, cut
 from ..safe_text import safe_text
 
-__all__ = ["Piece", "Run", "drawable", "shortened", "wrapped_runs"]
+__all__ = ["Piece", "Run", "drawable", "shortened", "words_of", "wrapped_runs"]
 
 _TAB = "    "
 
@@ -34,6 +35,18 @@ class Run:
     at: float
     column: int
     cells: int
+
+
+class Cluster(Protocol):
+    """A character with the marks that combine with it, and the cells that it takes."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def cells(self) -> int: ...
+
+
+C = TypeVar("C", bound=Cluster)
 
 
 @dataclass(slots=True)
@@ -68,7 +81,7 @@ def wrapped_runs(pieces: Iterable[Piece], width: int) -> list[list[Run]]:
         width: at least 2.
     """
     lines: list[list[_Cluster]] = [[]]
-    for word in _words(_clusters(pieces)):
+    for word in words_of(_clusters(pieces)):
         if word[0].text == "\n":
             lines.append([])
             continue
@@ -108,14 +121,14 @@ def _clusters(pieces: Iterable[Piece]) -> list[_Cluster]:
     return made
 
 
-def _words(clusters: list[_Cluster]) -> Iterable[list[_Cluster]]:
-    """Words, spaces and line ends, each as clusters of its own."""
-    word: list[_Cluster] = []
+def words_of(clusters: Iterable[C]) -> Iterator[list[C]]:
+    """Words, spaces, line ends and wide characters, each on its own."""
+    word: list[C] = []
     for cluster in clusters:
-        if cluster.text in (" ", "\n") or cluster.cells == 2:
+        if cluster.text in (" ", "\n") or cluster.cells > 1:
             if word:
                 yield word
-            word = []
+                word = []
             yield [cluster]
         else:
             word.append(cluster)

@@ -6,34 +6,31 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..prompts import Prompt
 from ..settings import Settings
 from .options import proper_text, template_options
 from .terminal import Terminal
 
-__all__ = ["open_race", "wants_app"]
+if TYPE_CHECKING:
+    from tui.opening import PairRequest
+
+__all__ = ["open_race", "pair_request", "wants_app"]
 
 
 def wants_app(args: argparse.Namespace, terminal: Terminal) -> bool:
     """Whether a person sits at a terminal that can show a screen, and did not ask for text."""
-    able = terminal.out_is_terminal and os.environ.get("TERM", "") not in ("", "dumb")
-    return able and sys.stdin.isatty() and not (args.plain or args.json)
+    able = terminal.out_is_terminal and terminal.err_is_terminal  # the app draws on the latter
+    able = able and os.environ.get("TERM", "") not in ("", "dumb")
+    return able and sys.stdin.isatty() and not (args.plain or getattr(args, "json", False))
 
 
-def open_race(args: argparse.Namespace, settings: Settings, prompt: Prompt | None) -> int:
-    """Open the app at the race, with what ``demo`` was asked for; its exit code.
+def pair_request(args: argparse.Namespace) -> PairRequest:
+    """Which pair the app is to load, and how."""
+    from tui.opening import PairRequest
 
-    Args:
-        settings: of the race, checked already.
-        prompt: None takes the one that suits the pair.
-    """
-    from tui.app import run_app
-    from tui.opening import AppOpening, PairRequest
-
-    if args.color == "never":
-        os.environ["NO_COLOR"] = "1"
-    request = PairRequest(
+    return PairRequest(
         target=args.target,
         draft=args.draft,
         kv_bits=args.kv_bits,
@@ -44,9 +41,23 @@ def open_race(args: argparse.Namespace, settings: Settings, prompt: Prompt | Non
         force=args.force,
         offline=args.offline,
     )
+
+
+def open_race(args: argparse.Namespace, settings: Settings, prompt: Prompt | None) -> int:
+    """Open the app at the race, with what ``demo`` was asked for; its exit code.
+
+    Args:
+        settings: of the race, checked already.
+        prompt: None takes the one that suits the pair.
+    """
+    from tui.app import run_app
+    from tui.opening import AppOpening
+
+    if args.color == "never":
+        os.environ["NO_COLOR"] = "1"
     replay, record = getattr(args, "replay", None), getattr(args, "record", None)
     opening = AppOpening(
-        request=None if replay else request,
+        request=None if replay else pair_request(args),
         prompt=prompt,
         race_settings=settings,
         is_temperature_set=args.temp is not None,

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, cast
 
 from ..errors import AuditStoppedError, SpecdecError, UsageError
 from ..events import Failed
+from ..figures import pair_names
 from ..registry import Registry
 from .interrupts import Interrupts
 from .log import LOGGER, describe
-from .opening import go_offline_if_asked, names, open_engine, tell_blas, wanted_pair
+from .opening import go_offline_if_asked, open_engine, tell_blas, wanted_pair
 from .parser import CommandParser
 from .report import SCHEMA, print_json
 from .status_line import StatusLine
@@ -89,7 +90,9 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> int:
     with engine:
         if not args.json:
             how = "quick audit" if args.quick else "audit"
-            terminal.line(f"{how} of {names(pair)}: does drafting change what the target says?")
+            terminal.line(
+                f"{how} of {pair_names(pair)}: does drafting change what the target says?"
+            )
             if args.inject:
                 for text in textwrap.wrap(_injected_words(args.inject), _WIDTH):
                     terminal.line(text)

@@ -6,15 +6,17 @@ import argparse
 import shlex
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from ..bench.workloads import Workload, read_prompts_file, workloads
 from ..errors import InvalidRequestError
+from ..figures import pair_names
 from ..registry import Registry
 from ..request import RULE_NAMES
 from ..settings import Settings
-from .opening import go_offline_if_asked, names, open_engine, tell_blas, wanted_pair
+from .opening import go_offline_if_asked, open_engine, tell_blas, wanted_pair
 from .options import (
     FIGURES,
     add_everyday_options,
@@ -58,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("benchmark").add_argument
     add("--repeats", type=int, metavar="N", help="timed runs of each, medians (3)")
     add("--lookaheads", metavar="LIST", help="arms that draft (default: auto,2,4)")
+    add("--think-both", action="store_true", help="every text without thinking and with it")
     add("--rules", metavar="LIST", help="acceptance rules of these arms (rejection)")
     add("--no-baseline", action="store_true", help="leave mlx-lm's own loops out")
     add("--cool-down", type=float, default=0.0, metavar="S", help="seconds between repeats (0)")
@@ -83,7 +86,9 @@ def run(args: argparse.Namespace) -> int:
     go_offline_if_asked(args)
     engine, pair = open_engine(args, terminal, pair, registry)
     with engine:
-        terminal.note(f"{names(pair)}: {plan.num_turns} runs; Ctrl-C keeps what is finished")
+        if args.think_both:
+            plan = _with_and_without_thinking(engine, plan, terminal)
+        terminal.note(f"{pair_names(pair)}: {plan.num_turns} runs; Ctrl-C keeps what is finished")
         result = _measure(args, terminal, engine, plan)
         _show(args, terminal, result, _place(pair, engine))
         tell_blas(terminal)
@@ -118,6 +123,19 @@ def _plan(args: argparse.Namespace, is_drafting: bool) -> BenchPlan:
         settings,
         args.cool_down,
     )
+
+
+def _with_and_without_thinking(engine: Engine, plan: BenchPlan, terminal: Terminal) -> BenchPlan:
+    """The plan with every text twice, where the model's template can tell the two apart."""
+    session = engine.session
+    prompts = engine.thread.call(
+        lambda: [session.chat_tokens("Why?", think=think) for think in (False, True)]
+    )
+    if prompts[0] == prompts[1]:
+        terminal.warn(f"{engine.pair.target.name} does not think first: each text runs once.")
+        return plan
+    twice = [text.thinking(think) for text in plan.workloads for think in (False, True)]
+    return replace(plan, workloads=tuple(twice))
 
 
 def _workloads(args: argparse.Namespace) -> tuple[Workload, ...]:

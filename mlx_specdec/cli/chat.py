@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import TYPE_CHECKING
 
 from ..chat.file import ChatFile
@@ -12,13 +11,15 @@ from ..chat.record import ChatHeader, SavedChat
 from ..chat.settings import kept_settings, resumed_settings
 from ..chat.store import ChatStore
 from ..errors import ModelNotFoundError, SpecdecError
+from ..figures import pair_names
 from ..last_pair import remember_pair, spec_name
 from ..model_spec import PairSpec
 from ..registry import Registry
 from ..settings import Settings, settings_from
+from .app_opening import pair_request, wants_app
 from .chat_loop import ChatLoop
 from .interrupts import Interrupts
-from .opening import go_offline_if_asked, names, open_engine, wanted_pair
+from .opening import go_offline_if_asked, open_engine, wanted_pair
 from .options import (
     add_everyday_options,
     add_expert_options,
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     if resumed is not None and not args.target:
         args.target = resumed.header.target
         args.draft = resumed.header.draft if args.draft is None else args.draft
-    if _wants_app(args, terminal):
+    if wants_app(args, terminal):
         return _open_app(args, store, resumed)
     registry = Registry.load()
     pair = wanted_pair(args, registry) if args.target else _unnamed_pair(args, terminal, registry)
@@ -85,30 +86,13 @@ def _resumed(args: argparse.Namespace, store: ChatStore) -> SavedChat | None:
     return store.read(proper_text(args.resume)) if args.resume else None
 
 
-def _wants_app(args: argparse.Namespace, terminal: Terminal) -> bool:
-    able = terminal.out_is_terminal and terminal.err_is_terminal  # the app draws on the latter
-    able = able and os.environ.get("TERM", "") not in ("", "dumb")
-    return able and sys.stdin.isatty() and not args.plain
-
-
 def _open_app(args: argparse.Namespace, store: ChatStore, resumed: SavedChat | None) -> int:
     from tui.app import run_app
     from tui.chat.opening import ChatOpening
-    from tui.opening import AppOpening, PairRequest
+    from tui.opening import AppOpening
 
     if args.color == "never":
         os.environ["NO_COLOR"] = "1"
-    request = PairRequest(
-        target=args.target,
-        draft=args.draft,
-        kv_bits=args.kv_bits,
-        kv_group_size=args.kv_group_size,
-        trust_remote_code=args.trust_remote_code,
-        extra_eos_tokens=tuple(args.extra_eos_token or ()),
-        yes=args.yes,
-        force=args.force,
-        offline=args.offline,
-    )
     chat = ChatOpening(
         store=store,
         is_kept=not args.no_save,
@@ -118,7 +102,9 @@ def _open_app(args: argparse.Namespace, store: ChatStore, resumed: SavedChat | N
         with_options=lambda settings: explicit_settings(args, settings),
     )
     return run_app(
-        AppOpening(screen="chat", request=request, settings=DEFAULTS, more={"chat": chat})
+        AppOpening(
+            screen="chat", request=pair_request(args), settings=DEFAULTS, more={"chat": chat}
+        )
     )
 
 
@@ -185,5 +171,5 @@ def _unnamed_pair(args: argparse.Namespace, terminal: Terminal, registry: Regist
             f"this disk. Fetch it: mlx-specdec pull {choice.missing_draft}"
         )
     origin = "the pair used last" if choice.why == "last" else "the best on this disk"
-    terminal.note(f"{names(pair)}: {origin}")
+    terminal.note(f"{pair_names(pair)}: {origin}")
     return pair

@@ -12,14 +12,13 @@ from ..chat.file import ChatFile
 from ..chat.reply_track import ReplyTrack
 from ..chat.settings import kept_settings
 from ..errors import SpecdecError, UsageError
-from ..figures import acceptance, limit_note, rate, seconds, summary
+from ..figures import acceptance, limit_note, pair_names, rate, seconds, summary
 from ..metrics import Metrics, pool
 from ..model_spec import PairSpec
 from ..settings import Settings
 from .answer_view import AnswerView
 from .interrupts import Interrupts
 from .log import LOGGER, describe
-from .opening import names
 from .remembering import remember_reply
 from .terminal import Terminal
 
@@ -70,7 +69,9 @@ class ChatLoop:
     def run(self) -> int:
         """Until the person leaves: 0, or 130 after two Ctrl-C."""
         if self._asks:
-            self._terminal.note(f"{names(self._pair)}{self._mode()}. /help shows the commands.")
+            self._terminal.note(
+                f"{pair_names(self._pair)}{self._mode()}. /help shows the commands."
+            )
         self._tell_resumed()
         while True:
             try:

@@ -12,6 +12,7 @@ from ..conversation import Conversation
 from ..costs.machines import Chip
 from ..engine import Engine
 from ..figures import acceptance, rate, times
+from ..forecast.own_run import foretell, settle
 from ..model_spec import PairSpec
 from ..prompts import PROMPTS, Prompt
 from ..race.demo import run_demo
@@ -26,7 +27,6 @@ from ..settings import Settings
 from ..this_machine import machine_label, power_source, versions
 from .demo_report import demo_document, show_demo
 from .race_options import RaceOptions
-from .run_score import foretell, settle
 from .terminal import Terminal
 
 __all__ = ["Conditions", "Raced", "loop", "raced"]
@@ -96,7 +96,8 @@ def raced(
 
     result = run_demo(conditions.engine, tokens, settings, options.runs, on_run, header)
     terminal.begin("\n\n")
-    scored = settle(said, pair, settings, prompt, result)
+    plain, fast = result.standard.metrics, result.speculative.metrics
+    scored = settle(said, pair, settings, prompt, plain, fast, result.speedup)
     if options.record is not None and result.race is not None:
         write_recording_file(options.record, result.race)
         terminal.note(f"kept as {options.record}")

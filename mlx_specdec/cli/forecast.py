@@ -164,10 +164,11 @@ def _formats(
 
 
 def _print(terminal: Terminal, forecast: Forecast, formats: list[FormatPrices]) -> None:
+    from ..figures import pair_names
     from ..forecast.format_table import format_lines, format_verdict
-    from ..forecast.words import names_of, report_lines
+    from ..forecast.words import report_lines
 
-    terminal.line(f"{names_of(forecast.pair)} on {forecast.machine}", "dim")
+    terminal.line(f"{pair_names(forecast.pair)} on {forecast.machine}", "dim")
     first = True
     for line in report_lines(forecast):
         first = first and bool(line)

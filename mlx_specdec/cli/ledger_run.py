@@ -13,6 +13,7 @@ from ..ledger.lines import ledger_report
 from ..ledger.view import LedgerView, ledger_view
 from ..ledger.words import headline
 from ..metrics import to_json
+from ..race.header import header_names
 from ..race.recorded_prices import names_in, recorded_prices
 from ..race.recording import Recording, RecordingHeader, read_recording_file
 
@@ -50,7 +51,7 @@ def _recording(file: str | None) -> Recording:
 
 
 def _title(header: RecordingHeader) -> str:
-    pair = f"{header.target} + {header.draft}" if header.draft else header.target
+    pair = header_names(header)
     parts = [
         f"toy pair {pair}" if header.is_toy else pair,
         header.quantization,

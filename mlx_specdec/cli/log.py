@@ -13,7 +13,7 @@ from types import TracebackType
 from ..errors import SpecdecError, UsageError
 from ..safe_text import safe_text
 
-__all__ = ["LOGGER", "describe", "open_log", "report_unforeseen"]
+__all__ = ["LOGGER", "describe", "log_unforeseen", "open_log", "report_unforeseen"]
 
 LOGGER = logging.getLogger("mlx_specdec")
 LOGGER.addHandler(logging.NullHandler())
@@ -39,6 +39,19 @@ def describe(error: SpecdecError) -> str:
     """An error and its fix in one line; a slip in the words of a command needs no title."""
     title = "mlx-specdec" if error.exit_code == UsageError.exit_code else error.title
     return safe_text(" ".join(f"{title}: {error}".split()))
+
+
+def log_unforeseen(error: BaseException) -> Path | None:
+    """Write an error's traceback to the log of ``--debug``, or to one begun for it; its path, None
+    where the disk takes no file."""
+    files = (each for each in logging.getLogger().handlers if type(each) is logging.FileHandler)
+    path = next((Path(each.baseFilename) for each in files), None)
+    try:
+        path = path or open_log()
+    except OSError:
+        return None
+    LOGGER.error("unforeseen", exc_info=(type(error), error, error.__traceback__))
+    return path
 
 
 def report_unforeseen(

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..errors import ModelNotFoundError, SpecdecError
+from ..figures import pair_names
 from ..model_spec import ModelSpec, PairSpec
 from ..registry import Registry
 from .terminal import Terminal
@@ -16,7 +17,7 @@ from .terminal import Terminal
 if TYPE_CHECKING:
     from ..engine import Engine
 
-__all__ = ["go_offline_if_asked", "names", "open_engine", "tell_blas", "wanted_pair"]
+__all__ = ["go_offline_if_asked", "open_engine", "tell_blas", "wanted_pair"]
 
 
 def go_offline_if_asked(args: argparse.Namespace) -> None:
@@ -45,7 +46,7 @@ def open_engine(
     pair = _on_disk(args, terminal, pair, registry)
     from ..engine import load
 
-    terminal.begin(f"loading {names(pair)} ... ")
+    terminal.begin(f"loading {pair_names(pair)} ... ")
     began = time.perf_counter()
     try:
         engine = load(
@@ -103,7 +104,7 @@ def _on_disk(
             continue
         if answer.choice == "quit" or answer.spec is None:
             raise ModelNotFoundError(
-                f"{names(pair)} is not on this disk, and was not downloaded.",
+                f"{pair_names(pair)} is not on this disk, and was not downloaded.",
                 "`mlx-specdec models` shows what is here.",
             )
         pair = registry.resolve_pair(answer.spec.alias, args.draft)
@@ -148,10 +149,3 @@ def _ended(end: Callable[[], None], work: Callable[[], object]) -> None:
 
 def _name(spec: ModelSpec) -> str:
     return str(spec.path) if spec.path is not None and not spec.repo else spec.alias
-
-
-def names(pair: PairSpec) -> str:
-    """Both names in short: ``qwen3-14b + qwen3-0.6b``; of a folder its own name."""
-    from ..figures import model_label
-
-    return " + ".join(spec.alias if spec.path is None else model_label(spec) for spec in pair.specs)

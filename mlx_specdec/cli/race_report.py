@@ -9,6 +9,7 @@ from ..cards.share import card_words, why_no_words
 from ..costs.machines import Chip
 from ..race.demo_result import demo_result
 from ..race.demo_words import result_lines
+from ..race.header import header_names
 from ..race.lane_track import LaneTrack
 from ..race.moment import RaceMoment, race_moment
 from ..race.recording import Recording, RecordingHeader, read_recording_file
@@ -69,7 +70,7 @@ def _at_the_line(moment: RaceMoment) -> str:
 
 def _where(header: RecordingHeader) -> str:
     parts = (
-        f"{header.target} + {header.draft}" if header.draft else header.target,
+        header_names(header),
         header.quantization,
         header.machine,
         header.power,

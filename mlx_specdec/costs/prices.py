@@ -7,7 +7,7 @@ or one run's own totals. The words always say which.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -81,31 +81,39 @@ def known_prices(
 
 
 def run_prices(
-    standard: Sequence[Event], speculative: Sequence[Event], draft_cost: float | None = None
+    standard: Sequence[Event],
+    speculative: Sequence[Event],
+    draft_cost: float | None = None,
+    *,
+    standard_edges: Collection[int] = (),
+    speculative_edges: Collection[int] = (),
 ) -> Prices | None:
     """What one race says of its own rounds; None while a lane has too few of them.
 
-    The plain pass is the standard lane's seconds per round, the overhead what the host did after
-    its read while the device waited, and the cycle at each lookahead seen is the median of its
-    rounds. How the rest divides between drafting and checking the host cannot know: the draft is
-    charged ``draft_cost`` plain passes a guess where that is given, half of the extra seconds
-    otherwise, and never more than there are.
+    The plain pass is the median of the standard lane's rounds, the cycle at each lookahead seen
+    the median of its rounds (one statistic for both, or a few slow rounds would favour one), the
+    overhead what the host did after its read while the device waited. How the rest divides
+    between drafting and checking the host cannot know: the draft is charged ``draft_cost`` plain
+    passes a guess where that is given, half of the extra seconds otherwise, and never more than
+    there are.
 
     Args:
         standard: events of the plain lane.
         speculative: events of the drafting lane.
         draft_cost: one pass of the draft in passes of the target, known from elsewhere.
+        standard_edges, speculative_edges: indices of rounds next to a switch of lanes (see
+            ``LaneEvent``), which do not count where a lane has others.
     """
-    plain = [seconds for _, seconds in _cycles(standard)]
+    plain = [seconds for _, seconds in _cycles(standard, standard_edges)]
     drafted = defaultdict(list)
     after = []
-    for event, seconds in _cycles(speculative):
+    for event, seconds in _cycles(speculative, speculative_edges):
         if event.proposed:
             drafted[len(event.proposed)].append(seconds)
             after.append(event.timings.after_seconds)
     if not plain or not drafted:
         return None
-    target_seconds = sum(plain) / len(plain)
+    target_seconds = median(plain)
     enough = {g: seen for g, seen in drafted.items() if len(seen) >= _MIN_ROUNDS} or drafted
     cycles = {g: median(seen) for g, seen in sorted(enough.items())}
     if target_seconds <= 0 or min(cycles.values()) <= 0:
@@ -115,10 +123,16 @@ def run_prices(
     return Prices(model, "run", words)
 
 
-def _cycles(events: Sequence[Event]) -> Iterator[tuple[Round, float]]:
+def _cycles(events: Sequence[Event], lane_edges: Collection[int]) -> list[tuple[Round, float]]:
     """Rounds with the seconds from the read before to theirs. Edge rounds are left out: the
-    first after a switch between the two loops, one in which the draft read the prompt, and
-    what was cut at the end."""
+    first after a switch between the two loops, one in which the draft read the prompt, what was
+    cut at the end, and those next to a switch of lanes unless all are."""
+    found = list(_in_one_loop(events))
+    inside = [(event, seconds) for event, seconds in found if event.index not in lane_edges]
+    return inside or found
+
+
+def _in_one_loop(events: Sequence[Event]) -> Iterator[tuple[Round, float]]:
     rounds = [event for event in events if isinstance(event, Round)]
     for before, event in pairwise(rounds):
         is_switch = bool(before.proposed) != bool(event.proposed)

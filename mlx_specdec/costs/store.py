@@ -15,6 +15,7 @@ from typing import Any
 from ..errors import SpecdecError
 from ..ledger.latency import LatencyModel
 from ..model_spec import PairSpec
+from ..small_file import replace_file
 from .calibration import Calibration, CalibrationKey, Spread
 from .pair_costs import PairCosts
 
@@ -46,15 +47,7 @@ def save_calibration(calibration: Calibration, folder: Path | None = None) -> Pa
     """Keep it, in place of an earlier one for the same key; None on a read-only disk."""
     path = _path(calibration.key, folder)
     text = json.dumps(_document(calibration), indent=1)
-    half = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        half.write_text(f"{text}\n", encoding="utf-8")
-        half.replace(path)
-    except OSError:
-        half.unlink(missing_ok=True)
-        return None
-    return path
+    return path if replace_file(path, f"{text}\n") else None
 
 
 def load_calibration(key: CalibrationKey, folder: Path | None = None) -> Calibration | None:
@@ -66,7 +59,8 @@ def load_calibration(key: CalibrationKey, folder: Path | None = None) -> Calibra
 def calibration_of(
     pair: PairSpec, machine: str, mlx_version: str, folder: Path | None = None
 ) -> Calibration | None:
-    """The newest one of a pair that is not loaded, by its models' short names; None if none fits.
+    """The newest one of a pair that is not loaded, by its models' short names; None if none fits,
+    or none is known well enough to decide by.
 
     Whether the weights are still the same only ``load_calibration`` can say.
     """
@@ -74,7 +68,8 @@ def calibration_of(
     for found in stored_calibrations(folder):
         key = found.key
         models = [text.partition(" (")[0] for text in (key.target, key.draft)]
-        if (key.machine, key.mlx_version, models) == (machine, mlx_version, names):
+        is_its = (key.machine, key.mlx_version, models) == (machine, mlx_version, names)
+        if is_its and found.is_usable:
             return found
     return None
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from pathlib import Path
 
 from ..blas import cache_folder
+from ..small_file import replace_file
 
 __all__ = ["read_download_rate", "remember_download_rate"]
 
@@ -33,12 +32,5 @@ def remember_download_rate(num_bytes: int, seconds: float) -> None:
     """Keep the rate for the next time; nothing of a small download, or on a read-only disk."""
     if num_bytes < LEAST_BYTES or seconds <= 0:
         return
-    path = _file()
-    half = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        half.write_text(json.dumps({"schema": 1, "bytes_per_second": num_bytes / seconds}))
-        half.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            half.unlink(missing_ok=True)
+    text = json.dumps({"schema": 1, "bytes_per_second": num_bytes / seconds})
+    replace_file(_file(), text)

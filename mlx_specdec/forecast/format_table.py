@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..costs.machines import DEFAULT_ACCEPTANCE
+from ..figures import short_name
 from ..ledger.latency import LatencyModel
 from ..memory import bytes_text
 from ..model_spec import ModelSpec
 from .forecast import Forecast
 from .weight_formats import WeightFormat, convert_command
-from .words import name_of
 
 __all__ = ["FormatPrices", "format_lines", "format_verdict"]
 
@@ -56,7 +56,7 @@ class FormatPrices:
 def format_lines(spec: ModelSpec, formats: Sequence[FormatPrices]) -> list[str]:
     """A table of at most 80 columns: what a pass over M tokens costs in passes over one."""
     lines = [
-        f" FORMATS of {name_of(spec)}: a pass over so many tokens, in passes over one",
+        f" FORMATS of {short_name(spec)}: a pass over so many tokens, in passes over one",
         f" {'':<16} {'size':>7}{'1 token':>8}"
         + "".join(f"{rows:>5}" for rows in _ROWS)
         + "  draft",
@@ -90,8 +90,9 @@ def format_verdict(forecast: Forecast, formats: Sequence[FormatPrices]) -> tuple
     spec, timing = forecast.pair.target, forecast.target_timing
     if timing is not None and timing.weights.mode == "dense":
         return (
-            f"On this CPU {name_of(spec)} is held as {timing.weights.label} whatever the format on "
-            "the disk, so none of them changes its speed here. Timed were the products as stored.",
+            f"On this CPU {short_name(spec)} is held as {timing.weights.label} whatever the format "
+            "on the disk, so none of them changes its speed here. Timed were the products as "
+            "stored.",
             "",
         )
     usable = [item for item in formats if item.model is not None]

@@ -9,10 +9,10 @@ from __future__ import annotations
 import textwrap
 
 from ..cards.svg import document, element, number, rectangle, text
-from ..figures import percent
+from ..figures import pair_names, percent
 from ..ledger.what_if import ACCEPTANCES, LOOKAHEADS, heat_map, pass_costs
 from .forecast import Forecast
-from .words import headline, names_of, seconds_text
+from .words import headline, seconds_text
 
 __all__ = ["forecast_svg"]
 
@@ -38,7 +38,7 @@ def forecast_svg(forecast: Forecast) -> str:
     if forecast.is_drafting and forecast.max_lookahead:
         parts += _curves(forecast)
     parts += _bars(forecast)
-    names = names_of(forecast.pair)
+    names = pair_names(forecast.pair)
     foot = f"{names} on {forecast.machine}; {forecast.source_words}; {forecast.context} tokens"
     parts.append(text(foot[:108], 20, HEIGHT - 14, _SMALL, class_="soft"))
     return document(WIDTH, HEIGHT, "\n".join(part for part in parts if part), title, _STYLE)

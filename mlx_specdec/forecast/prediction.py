@@ -12,7 +12,16 @@ from ..figures import percent, times
 from ..ledger.latency import Acceptance, LatencyModel, expected_accepted
 from ..model_spec import PairSpec
 
-__all__ = ["Prediction", "Priced", "Score", "median_error", "predict", "score", "score_words"]
+__all__ = [
+    "Prediction",
+    "Priced",
+    "Score",
+    "median_error",
+    "predict",
+    "score",
+    "score_words",
+    "short_score",
+]
 
 LARGEST_LOOKAHEAD = 16
 
@@ -139,12 +148,20 @@ def median_error(scores: Sequence[Score]) -> float | None:
     return median(abs(item.error) for item in scores) if scores else None
 
 
+def _gap_words(item: Score) -> str:
+    gap = abs(item.error)
+    return "exact" if gap < 0.005 else f"{percent(gap)} too {'high' if item.error > 0 else 'low'}"
+
+
+def short_score(item: Score) -> str:
+    """``forecast 1.77x (2 % too low)``: where the measured speedup stands beside it."""
+    return f"forecast {times(item.prediction.speedup)} ({_gap_words(item)})"
+
+
 def score_words(item: Score) -> str:
     """``1.77x forecast, 1.80x measured (2 % too low); prices ...; acceptance 74 % from ...``."""
     said = item.prediction
-    gap = abs(item.error)
-    where = "exact" if gap < 0.005 else f"{percent(gap)} too {'high' if item.error > 0 else 'low'}"
-    words = f"{times(said.speedup)}, measured {times(item.measured)} ({where})"
+    words = f"{times(said.speedup)}, measured {times(item.measured)} ({_gap_words(item)})"
     accepted = f"acceptance {percent(said.acceptance)}"
     if item.measured_acceptance is not None:
         accepted += f" expected, {percent(item.measured_acceptance)} seen"

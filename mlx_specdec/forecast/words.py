@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 import textwrap
 
-from ..figures import model_label, percent
+from ..figures import pair_names, percent, short_name
 from ..ledger.what_if import ACCEPTANCES, LOOKAHEADS, break_even, heat_map, pass_costs
 from ..memory import bytes_text, fits, gpu_limit_bytes
-from ..model_spec import ModelSpec, PairSpec
 from .forecast import Forecast
 
 __all__ = [
     "headline",
     "memory_line",
-    "name_of",
-    "names_of",
     "pace",
     "pays_here",
     "report_lines",
@@ -25,16 +22,6 @@ __all__ = [
 WIDTH = 80
 _BAR_CELLS = 40
 _MACS = (8, 16, 24, 32, 36, 48, 64, 96, 128, 192, 256, 512)
-
-
-def name_of(spec: ModelSpec) -> str:
-    """A model's short name; of a folder its own name and not its path."""
-    return spec.alias if spec.path is None else model_label(spec)
-
-
-def names_of(pair: PairSpec, joint: str = " + ") -> str:
-    """Both names: ``qwen3-14b + qwen3-0.6b``."""
-    return joint.join(name_of(spec) for spec in pair.specs)
 
 
 def seconds_text(value: float) -> str:
@@ -74,12 +61,12 @@ def pays_here(forecast: Forecast) -> str:
 
 def headline(forecast: Forecast) -> str:
     """One sentence: worth it, or not, and why."""
-    pair, name = forecast.pair, name_of(forecast.pair.target)
+    pair, name = forecast.pair, short_name(forecast.pair.target)
     where = f"on {forecast.machine}" if forecast.source == "published" else "here"
     if forecast.outcome == "no fit":
         need = forecast.memory
         return (
-            f"Not worth it {where}: {names_of(pair, ' with ')} needs "
+            f"Not worth it {where}: {pair_names(pair, ' with ')} needs "
             f"{bytes_text(need.total_bytes)}, and there are {bytes_text(need.limit_bytes)} for it."
         )
     if forecast.outcome == "too slow":

@@ -5,6 +5,7 @@ Only figures are kept: the words of prompt and answer are taken out first.
 
 from __future__ import annotations
 
+import io
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 from ..errors import SpecdecError
 from ..events import Event, Finished, Round
 from ..race.recording import Recording, read_recording_file, write_recording
+from ..small_file import replace_file
 
 __all__ = ["last_run_file", "read_last_run", "remember_run", "without_words"]
 
@@ -30,22 +32,9 @@ def remember_run(recording: Recording) -> None:
     """
     if not any(isinstance(event, Round) and event.index > 0 for event in recording.speculative):
         return
-    path = last_run_file()
-    half = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with half.open("w", encoding="utf-8") as stream:
-            write_recording(stream, without_words(recording))
-        half.replace(path)
-    except OSError:
-        _remove(half)
-
-
-def _remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError:
-        return
+    lines = io.StringIO()
+    write_recording(lines, without_words(recording))
+    replace_file(last_run_file(), lines.getvalue())
 
 
 def read_last_run() -> Recording | None:

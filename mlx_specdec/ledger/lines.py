@@ -17,6 +17,7 @@ __all__ = [
     "bar",
     "fall_lines",
     "fall_title",
+    "forecast_line",
     "heat_cell",
     "heat_header",
     "heat_label",
@@ -107,6 +108,18 @@ def measured_line(view: LedgerView, width: int, is_run: bool = True) -> str:
     left = max(width - _TIMES_WIDTH - 18, 18)
     name = "measured speedup" if is_run else "this run, measured"
     return f"{name:<{left}}{f'{measured:.2f}x':>{_TIMES_WIDTH}}  {prices}".rstrip()
+
+
+def forecast_line(view: LedgerView, width: int, is_run: bool = True) -> str:
+    """What was forecast before the run, under ``measured_line``; empty where nothing was."""
+    if view.forecast is None:
+        return ""
+    left = max(width - _TIMES_WIDTH - 18, 18)
+    name = "forecast before it ran" if left >= 22 and is_run else "forecast of it"
+    gap = abs(view.forecast.error)
+    where = f"off by {percent(gap)}" if gap >= 0.005 else "exact"
+    speedup = view.forecast.prediction.speedup
+    return f"{name:<{left}}{f'{speedup:.2f}x':>{_TIMES_WIDTH}}  {where}"
 
 
 def heat_label(acceptance: float) -> str:

@@ -28,6 +28,7 @@ from .what_if import (
 
 if TYPE_CHECKING:
     from ..costs.prices import Prices
+    from ..forecast.prediction import Score
 
 __all__ = ["Fall", "FallStep", "LedgerView", "ledger_view"]
 
@@ -66,6 +67,7 @@ class LedgerView:
     """The ledger of ``num_replies`` answers.
 
     ``lookahead`` is the one that most passes asked for, 0 when most drafted nothing;
+    ``forecast`` is what was said before the run, beside what it came to.
     ``measured_speedup`` needs a plain lane beside and is None without; ``prices_words`` says
     where the prices come from and is empty where there are none.
     """
@@ -83,6 +85,7 @@ class LedgerView:
     break_even: tuple[tuple[int, float | None], ...]
     passes: tuple[PassCost, ...]
     run_rounds: tuple[Round, ...]
+    forecast: Score | None = None
 
     @property
     def modelled_speedup(self) -> float | None:
@@ -126,6 +129,7 @@ def ledger_view(
     prices: Prices | None = None,
     names: ModelNames | None = None,
     plain: Sequence[Event] = (),
+    forecast: Score | None = None,
 ) -> LedgerView:
     """The ledger of one answer or of several pooled.
 
@@ -133,6 +137,7 @@ def ledger_view(
         replies: the events of each answer; at least one.
         prices: what passes cost here; None where nobody knows.
         plain: the same answer by plain decoding, when it was run beside.
+        forecast: of this run, scored; None where nothing was said before it.
     """
     names = names or ModelNames()
     events = chain.from_iterable(replies)
@@ -154,6 +159,7 @@ def ledger_view(
         break_even=() if model is None else break_even(model, LOOKAHEADS[1:]),
         passes=() if model is None else pass_costs(model),
         run_rounds=rounds,
+        forecast=forecast,
     )
 
 

@@ -79,7 +79,8 @@ class LookaheadPolicy(Protocol):
     """Decides for one answer."""
 
     def choose(self, situation: Situation) -> Choice:
-        """Asked before the first token and before every round; parked, after ``num_rounds``."""
+        """Asked before the first token and before every round; parked, while the last of
+        ``num_rounds`` runs, whose token then counts as written but was not observed yet."""
         ...
 
     def observe(self, outcome: RoundOutcome) -> None:

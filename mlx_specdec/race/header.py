@@ -8,12 +8,15 @@ from datetime import datetime
 from typing import Any
 
 from ..costs.machines import chip_of
+from ..errors import SpecdecError
+from ..figures import pair_label
 from ..model_spec import ModelSpec, PairSpec
 from ..prompts import Prompt
+from ..registry import Registry
 from ..settings import Settings
 from .recording import RecordingHeader
 
-__all__ = ["race_header", "size_word"]
+__all__ = ["header_names", "pair_of", "race_header", "share_name", "size_word"]
 
 _SIZE_IN_NAME = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z])")
 
@@ -26,6 +29,30 @@ def size_word(spec: ModelSpec) -> str:
     if not spec.params:
         return ""
     return f"{spec.params / 1e9:.2g}B" if spec.params >= 1e9 else f"{spec.params / 1e6:.3g}M"
+
+
+def header_names(header: RecordingHeader) -> str:
+    """Both models in short: ``qwen3-14b + qwen3-0.6b``; of a folder its own name, not its path."""
+    names = (name.rstrip("/").rpartition("/")[2] for name in (header.target, header.draft))
+    return " + ".join(name for name in names if name)
+
+
+def pair_of(header: RecordingHeader) -> PairSpec | None:
+    """The pair that a header names, as far as it is known here."""
+    try:
+        return Registry.load().resolve_pair(header.target, header.draft or "none")
+    except SpecdecError:
+        return None
+
+
+def share_name(header: RecordingHeader) -> str:
+    """The pair as a shared line names it: ``Qwen3-14B-4bit + 0.6B``; by the header's own names
+    where the models are not known here. A toy pair says so."""
+    pair = pair_of(header)
+    if pair is not None:
+        return pair_label(pair.target, pair.draft)
+    names = header_names(header)
+    return f"toy pair {names}" if header.is_toy else names
 
 
 def race_header(

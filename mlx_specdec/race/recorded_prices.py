@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..costs.machines import Chip, chip_of
 from ..costs.prices import Prices, known_prices, run_prices
 from ..costs.store import calibration_of
-from ..errors import SpecdecError
 from ..ledger.account import ModelNames
-from ..model_spec import PairSpec
 from ..registry import Registry
+from .header import pair_of
 from .recording import Recording, RecordingHeader
+from .retiming import TABLE_PAIR
 
-__all__ = ["names_in", "recorded_prices"]
+__all__ = ["known_of", "names_in", "race_prices", "recorded_prices"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,26 @@ def recorded_prices(recording: Recording) -> Prices | None:
 
     A recording that was re-timed has the prices of the chip it was re-timed for.
     """
-    known = _known(recording.header)
-    return known or run_prices(recording.standard, recording.speculative)
+    known = known_of(recording.header)
+    return known or race_prices(recording)
 
 
-def _known(header: RecordingHeader) -> Prices | None:
-    pair = _pair(header)
+def race_prices(recording: Recording) -> Prices | None:
+    """A race's own totals, without the rounds next to a switch of lanes; None while it has too
+    few others."""
+    return run_prices(
+        recording.standard,
+        recording.speculative,
+        standard_edges=recording.standard_edges,
+        speculative_edges=recording.speculative_edges,
+    )
+
+
+def known_of(header: RecordingHeader) -> Prices | None:
+    """What is known of the machine that a header names, without the run itself."""
+    pair = pair_of(header)
+    if header.retimed and header.is_toy:  # its clock is that of the pair which stands in for it
+        pair = Registry.load().resolve_pair(*TABLE_PAIR)
     if pair is None:
         return None
     chip = chip_of(header.retimed or header.chip or header.machine)
@@ -41,16 +55,12 @@ def _known(header: RecordingHeader) -> Prices | None:
     if not header.retimed:
         mlx_version = header.versions.get("mlx", "")
         calibration = calibration_of(pair, header.machine, mlx_version)
-    if header.is_toy and calibration is None:
+    if header.is_toy and calibration is None and not header.retimed:
         return None  # the tables are of models a thousand times as large
-    return known_prices(pair, _Machine(chip), calibration, time.time())
-
-
-def _pair(header: RecordingHeader) -> PairSpec | None:
-    try:
-        return Registry.load().resolve_pair(header.target, header.draft or "none")
-    except SpecdecError:
-        return None
+    known = known_prices(pair, _Machine(chip), calibration, time.time())
+    if known is not None and header.retimed and header.is_toy:
+        return replace(known, words=f"{known.words} with {' and '.join(TABLE_PAIR)}")
+    return known
 
 
 def names_in(header: RecordingHeader) -> ModelNames:

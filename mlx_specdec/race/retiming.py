@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 
 from ..costs.machines import CHIPS, Chip, chip_of
 from ..costs.pair_costs import PairCosts, published_costs
-from ..errors import InvalidRequestError, UnknownModelError
+from ..errors import InvalidRequestError
 from ..events import Event, Failed, Finished, Prefilled, Round, Timings
 from ..ledger.latency import LatencyModel
 from ..metrics import fold
 from ..model_spec import PairSpec
 from ..registry import Registry
+from .header import pair_of
 from .recording import Recording, RecordingHeader
 from .words import NEVER_DRAFTED
 
@@ -84,7 +85,7 @@ def retimed(recording: Recording, chip: Chip, pair: PairSpec | None = None) -> R
 def _costs(header: RecordingHeader, chip: Chip, pair: PairSpec | None) -> tuple[PairCosts, str]:
     """The prices, and the words that name a stand-in pair."""
     registry = Registry.load()
-    recorded = pair if pair is not None else _recorded_pair(header, registry)
+    recorded = pair if pair is not None or header.is_toy else pair_of(header)
     costs = published_costs(chip, recorded.target, recorded.draft) if recorded else None
     if costs is not None:
         return costs, ""
@@ -92,15 +93,6 @@ def _costs(header: RecordingHeader, chip: Chip, pair: PairSpec | None) -> tuple[
     costs = published_costs(chip, stand_in.target, stand_in.draft)
     assert costs is not None
     return costs, f" with {' and '.join(TABLE_PAIR)}"
-
-
-def _recorded_pair(header: RecordingHeader, registry: Registry) -> PairSpec | None:
-    if header.is_toy:
-        return None
-    try:
-        return registry.resolve_pair(header.target, header.draft)
-    except UnknownModelError:
-        return None
 
 
 def _why_parked(recording: Recording, costs: PairCosts) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from mlx_specdec.downloads.download import Progress
 from mlx_specdec.events import Failed
+from mlx_specdec.model_spec import ModelSpec, PairSpec
 from mlx_specdec.race.recording import read_recording_file
 from tests.race_screens import (
     FakeBridge,
@@ -17,12 +18,15 @@ from tests.race_screens import (
     move,
     pair_named,
     race_app,
+    race_screen,
     shown,
 )
 from tui.app import SpecdecApp
-from tui.opening import Question
+from tui.opening import Opening, Question
+from tui.opening_words import opening_words
 from tui.screens.download import DownloadScreen
 from tui.screens.notice import NoticeScreen
+from tui.state import AppState, pair_words
 
 import pytest
 from textual.pilot import Pilot
@@ -47,6 +51,12 @@ def played(
 
     asyncio.run(run())
     return app
+
+
+def until_over(app: SpecdecApp, clock: MovedClock) -> None:
+    """Let the race on the screen come to its end."""
+    while not race_screen(app).director.is_over:
+        move(app, clock, 0.5)
 
 
 def screen_name(app: SpecdecApp) -> str:
@@ -261,6 +271,84 @@ def test_loop_races_through_the_prompts() -> None:
         assert len(set(prompts)) == len(prompts)
 
     played(play, bridge, is_looping=True)
+
+
+def test_between_the_races_of_a_loop_the_scoreboard_stands_in_the_place_of_the_tape() -> None:
+    bridge = FakeBridge(golden("fable"))
+    bridge.become("ready", "qwen3-14b", "qwen3-0.6b")
+
+    async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
+        screen = race_screen(app)
+
+        def are_shown() -> tuple[bool, bool]:
+            return screen.query_one("#scores").display, screen.query_one("#tape").display
+
+        move(app, clock, 10)
+        assert are_shown() == (False, True)
+        kind = app.state.prompt.kind
+        until_over(app, clock)
+        await pilot.pause()
+        assert are_shown() == (True, False)
+        assert "  runs  median  spread" in shown(app)
+        assert f"▸ {kind}" in shown(app)
+        assert "1   1.80x" in shown(app)
+        move(app, clock, 5)
+        assert len(bridge.races) == 2
+        assert are_shown() == (False, True)
+
+    played(play, bridge, is_looping=True)
+
+
+def test_without_a_loop_a_finished_race_keeps_its_tape() -> None:
+    bridge = FakeBridge(golden("fable"))
+    bridge.become("ready", "qwen3-14b", "qwen3-0.6b")
+
+    async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
+        until_over(app, clock)
+        await pilot.pause()
+        assert not race_screen(app).query_one("#scores").display
+        assert race_screen(app).query_one("#tape").display
+
+    played(play, bridge)
+
+
+@pytest.mark.parametrize(("key", "hints_at_q"), [("1", True), ("2", False)])
+def test_ctrl_c_says_q_only_where_it_is_a_key(key: str, hints_at_q: bool) -> None:
+    async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
+        await pilot.press(key)
+        await pilot.pause()
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+        (words,) = [each.message for each in app._notifications]
+        assert words == ("Ctrl-C again to quit, or q." if hints_at_q else "Ctrl-C again to quit.")
+
+    bridge = FakeBridge(golden("fable"))
+    bridge.become("ready")
+    played(play, bridge)
+
+
+def test_step_mode_is_given_the_way_to_the_engine() -> None:
+    bridge = FakeBridge(golden("fable"))
+    bridge.become("ready")
+
+    async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
+        move(app, clock, 12)
+        await pilot.press("s")
+        await pilot.pause()
+        step: Any = app.screen
+        assert screen_name(app) == "StepScreen"
+        assert (step._bridge, step._app_state) == (bridge, app.state)
+
+    played(play, bridge)
+
+
+def test_a_folder_of_a_model_is_named_without_its_path(tmp_path: Path) -> None:
+    folder = tmp_path / "My-Model-4bit"
+    spec = ModelSpec(alias=str(folder), path=folder)
+    state = AppState(pair=PairSpec(spec, None), machine="M3")
+    assert pair_words(state) == "My-Model-4bit · temp 0 · M3"
+    opening = Opening(1, "loading", PairSpec(spec, spec))
+    assert opening_words(opening, 3).startswith("loading My-Model-4bit + My-Model-4bit: ")
 
 
 def test_a_speed_that_was_asked_for_is_kept() -> None:

@@ -154,3 +154,35 @@ def test_h13_mouse_bytes_above_ascii_do_not_end_it() -> None:
         terminal.wait_for("SPECULATIVE")
         assert terminal.press_to_the_end("q") == 0
         assert "Traceback" not in terminal.shown
+
+
+BROKEN_KEY = """
+from tui.race.director import RaceDirector
+
+def broken(self):
+    raise ValueError("no [bold]such[/] \\x1b[31mthing")
+
+RaceDirector.toggle_pause = broken
+"""
+
+
+def test_an_error_that_nobody_foresaw_gives_the_terminal_back_and_names_its_log(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(BROKEN_KEY, encoding="utf-8")
+    environ = {**SIZE, "PYTHONPATH": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
+    replay = Path(__file__).parents[1] / "golden" / "race_fable.jsonl"
+    with TerminalRun("demo", "--replay", str(replay), environ=environ) as terminal:
+        terminal.wait_for("race clock", "half speed", "true speed")
+        terminal.press(" ")
+        assert terminal.exit_code() == 1
+        assert_restored(terminal)
+        assert "Traceback" not in terminal.shown
+        last = after_the_screen(terminal)
+    (log,) = (tmp_path / "mlx-specdec").glob("log-*.txt")
+    assert "unexpected went wrong: ValueError: no [bold]such[/] " in last
+    assert f"The log is {log}." in last.splitlines()[-1]
+    assert "\x1b[31m" not in last
+    text = log.read_text(encoding="utf-8")
+    assert "Traceback" in text
+    assert "toggle_pause" in text or "in broken" in text

@@ -10,7 +10,9 @@ from tests.race_screens import (
     MovedClock,
     at_second,
     golden,
+    move,
     race_app,
+    race_screen,
     slower,
 )
 
@@ -47,6 +49,24 @@ def test_race_slower(size: tuple[int, int], snap_compare: Any) -> None:
     bridge.become("ready", "qwen3-14b", "qwen3-0.6b")
     app = race_app(bridge=bridge, clock=clock, request=None)
     assert snap_compare(app, terminal_size=size, run_before=at_second(clock, 45))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x36"])
+def test_race_scoreboard(size: tuple[int, int], snap_compare: Any) -> None:
+    """Between two races of a loop the session's speedups stand in the place of the tape."""
+    clock, bridge = MovedClock(), FakeBridge(golden("fable"))
+    bridge.become("ready", "qwen3-14b", "qwen3-0.6b")
+    app = race_app(bridge=bridge, clock=clock, request=None, is_looping=True)
+
+    async def before(pilot: Pilot[None]) -> None:
+        await pilot.pause()
+        board = race_screen(app).director.scoreboard
+        for kind, speedup in (("code", 2.21), ("code", 1.94), ("prose", 1.12)):
+            board.add(kind, speedup)
+        move(app, clock, 25)
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=size, run_before=before)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x36"])

@@ -188,6 +188,21 @@ def test_details_name_latencies_and_the_three_acceptance_figures() -> None:
     assert "Peak memory" in text
 
 
+def test_a_text_with_thinking_is_a_text_of_its_own() -> None:
+    thoughts: list[bool | None] = []
+
+    class Watching(FakeRunner):
+        def run(self, prompt: str, arm: Arm, settings: Settings) -> list[Event]:
+            thoughts.append(settings.think)
+            return super().run(prompt, arm, settings)
+
+    both = tuple(TEXTS[0].thinking(think) for think in (False, True))
+    plan = BenchPlan(both, ARMS[:3], 1, Settings(max_tokens=32))
+    result = run_bench(plan, Watching())
+    assert [s.workload.kind for s in summarise(result)] == ["code", "code +think"]
+    assert thoughts.count(True) == 1 + 2 * 3  # a pilot, and two prompts on three arms
+
+
 def test_a_profiled_arm_splits_the_time_and_stays_out_of_the_comparison() -> None:
     arms = arms_named((2, 3), ("rejection",), None, is_profiled=True)
     assert [arm.name for arm in arms if arm.profile] == ["lookahead 3, profiled"]

@@ -10,7 +10,11 @@ from mlx_specdec.costs.pair_costs import PairCosts
 from mlx_specdec.costs.prices import known_prices, run_prices
 from mlx_specdec.events import Emitted, Event, Finished, Prefilled, Proposed, Round, Timings
 from mlx_specdec.ledger.latency import LatencyModel
+from mlx_specdec.race.recorded_prices import race_prices, recorded_prices
+from mlx_specdec.race.recording import Recording, RecordingHeader
+from mlx_specdec.race.retiming import retimed
 from mlx_specdec.registry import Registry
+from tests.races import golden
 
 import pytest
 
@@ -68,6 +72,48 @@ def test_edge_rounds_do_not_count() -> None:
     assert prices is not None
     assert prices.model.cycle_seconds(2) == pytest.approx(0.03)
     assert prices.model.max_lookahead == 2
+
+
+def test_a_few_slow_rounds_do_not_make_either_loop_dear() -> None:
+    """Something else had the machine for a moment: the plain pass is not what that took."""
+    plain = lane([(0, 0.02)] * 9 + [(0, 0.6)])
+    drafted = lane([(3, 9.0), *[(3, 0.032)] * 9, (3, 0.6)])
+    prices = run_prices(plain, drafted)
+    assert prices is not None
+    assert prices.model.target_seconds == pytest.approx(0.02)
+    assert prices.model.speedup(1.0, 3) == pytest.approx(4 * 0.02 / 0.032)
+
+
+def test_rounds_next_to_a_switch_of_lanes_do_not_count_where_there_are_others() -> None:
+    plain = lane([(0, 0.02), (0, 0.09), (0, 0.09), (0, 0.09), (0, 0.02)])
+    drafted = lane([(3, 9.0), (3, 0.001), (3, 0.001), (3, 0.04), (3, 0.04), (3, 0.04), (3, 0.001)])
+    edges = {"standard_edges": {2, 3, 4}, "speculative_edges": {2, 3, 7}}
+    prices = run_prices(plain, drafted, **edges)  # type: ignore[arg-type]
+    assert prices is not None
+    assert prices.model.target_seconds == pytest.approx(0.02)
+    assert prices.model.cycle_seconds(3) == pytest.approx(0.04)
+    slow = run_prices(plain, drafted, standard_edges=range(9), speculative_edges=range(9))
+    assert slow is not None  # a pass longer than a lane's turn: there are no other rounds
+    assert slow.model.target_seconds == pytest.approx(0.09)
+
+
+def test_the_prices_of_a_race_leave_out_the_edges_that_it_recorded() -> None:
+    plain, drafted = lane([(0, 0.02), (0, 0.09), (0, 0.09)]), lane([(3, 9.0), *[(3, 0.04)] * 4])
+    header = RecordingHeader("nobody's", "model", is_toy=True)
+    race = Recording(header, tuple(plain), tuple(drafted), frozenset({2, 3}))
+    for prices in (race_prices(race), recorded_prices(race)):
+        assert prices is not None
+        assert prices.model.target_seconds == pytest.approx(0.02)
+
+
+def test_a_toy_on_another_chips_clock_has_the_prices_of_the_pair_that_stands_in() -> None:
+    race = retimed(golden("tiny"), CHIPS["m2"])
+    prices = recorded_prices(race)
+    assert prices is not None
+    rounds = [event for event in race.standard if isinstance(event, Round)]
+    assert prices.model.target_seconds == pytest.approx(rounds[2].at - rounds[1].at, rel=0.05)
+    assert prices.words == f"published figures for {race.header.retimed}"
+    assert "qwen3-14b" in prices.words
 
 
 def test_a_race_that_has_hardly_begun_has_no_prices() -> None:

@@ -78,13 +78,24 @@ def test_shapes_timed_here_come_between_the_two() -> None:
     assert best.source == "measured"
 
 
+def test_one_too_wide_to_decide_by_is_neither_kept_nor_shown() -> None:
+    """As in ``known_costs``, which would not use it."""
+    wide = calibration(0.4)
+    assert not wide.is_usable
+    assert not keep_if_better(wide)
+    assert load_calibration(wide.key) is None
+    save_calibration(wide)  # as an earlier version did
+    assert prices_here(PAIR, UNKNOWN) is None
+    assert keep_if_better(calibration(0.1, at=2000.0))
+
+
 def test_a_worse_calibration_does_not_replace_a_recent_better_one() -> None:
-    good, bad = calibration(0.02, at=1000.0), calibration(0.5, at=2000.0)
+    good, bad = calibration(0.02, at=1000.0), calibration(0.1, at=2000.0)
     assert keep_if_better(good)
     assert not keep_if_better(bad)
     assert load_calibration(good.key) == good
     assert not keep_if_better(calibration(0.01, at=3000.0, stopped="cancelled"))
-    late = calibration(0.5, at=1000.0 + 2 * 86400)
+    late = calibration(0.1, at=1000.0 + 2 * 86400)
     assert keep_if_better(late)
     assert load_calibration(good.key) == late
     assert keep_if_better(replace(good, measured_at=late.measured_at + 1))

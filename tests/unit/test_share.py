@@ -8,7 +8,12 @@ from xml.etree import ElementTree
 
 from mlx_specdec.cards.share import card_words, save_share, why_no_words, write_text
 from mlx_specdec.errors import SpecdecError
-from mlx_specdec.race.recording import Recording
+from mlx_specdec.figures import pair_label
+from mlx_specdec.prompts import Prompt
+from mlx_specdec.race.header import header_names, race_header, share_name
+from mlx_specdec.race.recording import Recording, RecordingHeader
+from mlx_specdec.registry import Registry
+from mlx_specdec.settings import Settings
 from tests.races import golden, made_lane
 
 import pytest
@@ -16,10 +21,24 @@ import pytest
 
 def test_the_line_of_the_drawing() -> None:
     assert card_words(golden("fable")) == (
-        "qwen3-14b-4bit + qwen3-0.6b, M3 Pro 36 GB: 15.4 -> 27.7 tok/s (1.80x), 160/160 tokens "
+        "Qwen3-14B-4bit + 0.6B, M3 Pro 36 GB: 15.4 -> 27.7 tok/s (1.80x), 160/160 tokens "
         "equal, 2.65 a pass, temp 0, prompt explain-2, 1 run, mains, mlx 0.32.4"
     )
     assert ", median of 3 runs, " in card_words(golden("fable"), runs=3)
+
+
+def test_the_line_names_the_pair_as_the_demo_does() -> None:
+    pair = Registry.load().resolve_pair("qwen3-14b")
+    header = race_header(pair, Settings(), Prompt("p", "own", "Why?"))
+    assert share_name(header) == pair_label(pair.target, pair.draft) == "Qwen3-14B-4bit + 0.6B"
+    race = replace(golden("fable"), header=replace(header, machine="M3"))
+    assert card_words(race).startswith("Qwen3-14B-4bit + 0.6B, M3: ")
+
+
+def test_models_that_are_not_known_here_are_named_without_their_folders() -> None:
+    header = RecordingHeader("/models/mine/", "/models/small")
+    assert share_name(header) == header_names(header) == "mine + small"
+    assert share_name(replace(header, is_toy=True)) == "toy pair mine + small"
 
 
 def test_different_and_parked_stand_in_the_line() -> None:

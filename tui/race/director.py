@@ -7,23 +7,28 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from mlx_specdec.costs.prices import Prices
 from mlx_specdec.errors import SpecdecError
 from mlx_specdec.events import Failed
-from mlx_specdec.ledger.last_run import remember_run
 from mlx_specdec.prompts import Prompt, default_prompt
+from mlx_specdec.race.header import header_names
 from mlx_specdec.race.moment import RaceMoment
 from mlx_specdec.race.recording import Recording, read_recording_file
 from mlx_specdec.race.recording import RecordingHeader as Header
 from mlx_specdec.race.retiming import chip_named, retimed, retimed_label
-from mlx_specdec.race.scoreboard import Scoreboard, scoreboard_lines
+from mlx_specdec.race.scoreboard import Scoreboard
 from tui.bridge import Bridge
 from tui.opening import AppOpening
+from tui.race.results import RaceResults
 from tui.race.show import RaceShow, suitable_rate
-from tui.race.sources import header_of, next_prompt, packaged_race, score_words, write_record
+from tui.race.sources import header_of, next_prompt, packaged_race, score_words
 from tui.race.wishes import USUAL_LOOKAHEAD, RaceWishes
 from tui.state import AppState
+
+if TYPE_CHECKING:
+    from mlx_specdec.costs.prices import Prices
+    from mlx_specdec.forecast.prediction import Score
 
 __all__ = ["RaceDirector"]
 
@@ -55,7 +60,6 @@ class RaceDirector:
         self._opening = opening
         self._clock = clock
         self._tell = tell
-        self._keep_words = keep_words
         self._show: RaceShow | None = None
         self._waiting: RaceShow | None = None  # a live race that is shown only re-timed
         self._kind = ""  # opening, file, live
@@ -70,7 +74,7 @@ class RaceDirector:
         self.was = ""
         self.moment: RaceMoment | None = None
         self.opening_since = clock()
-        self.scoreboard = Scoreboard()
+        self._results = RaceResults(state, opening, keep_words, tell)
 
     # ------------------------------------------------------------------ beginning
 
@@ -163,24 +167,7 @@ class RaceDirector:
         if not show.is_from_engine or show.failure is not None or show is self._kept:
             return
         self._kept = show
-        self.scoreboard.add(self._state.prompt.kind, speed)
-        from mlx_specdec.cards.share import card_words  # the cards are not part of the first frame
-
-        words = [card_words(show.recording) or self._result_words(show)]
-        if self._opening.is_looping:
-            words += scoreboard_lines(self.scoreboard.rows())
-        self._keep_words("\n".join(words))
-        remember_run(show.recording)
-        trouble = write_record(self._opening.record, show.recording)
-        if trouble:
-            self._tell("The race was not recorded", trouble, "Name another place.")
-
-    def _result_words(self, show: RaceShow) -> str:
-        """What stays in the terminal of a race too short to be shared: it names no rates."""
-        assert self.moment is not None
-        header = show.header
-        names = " + ".join(name for name in (header.target, header.draft) if name)
-        return f"{names}, {header.machine}: {self.moment.sentence()}"
+        self._results.take(show.recording, self.moment)
 
     def _tell_error(self, error: SpecdecError) -> None:
         self._tell(error.title, error.message, error.hint)
@@ -209,6 +196,22 @@ class RaceDirector:
             self._play(self._retimed(waiting.recording))
 
     # ------------------------------------------------------------------ words
+
+    @property
+    def scoreboard(self) -> Scoreboard:
+        """Of the races that ran here."""
+        return self._results.scoreboard
+
+    @property
+    def shows_scoreboard(self) -> bool:
+        """Whether one race of a loop is over and the next has not begun."""
+        return self._opening.is_looping and self.is_over and bool(self.scoreboard.rows())
+
+    @property
+    def score(self) -> Score | None:
+        """What was forecast of the race on the screen beside what it came to; once it is over."""
+        is_its = self._show is not None and self._show is self._kept
+        return self._state.score if is_its and self.is_over else None
 
     @property
     def rate(self) -> float:
@@ -265,10 +268,9 @@ class RaceDirector:
         if self.moment is None:
             return ""
         header = self.moment.header
-        names = " + ".join(name for name in (header.target, header.draft) if name)
         kind = "toy pair" if header.is_toy else header.quantization
         power = header.power if header.power not in ("", "mains") else ""
-        parts = (names, kind, f"temp {header.temperature:g}", header.machine, power)
+        parts = (header_names(header), kind, f"temp {header.temperature:g}", header.machine, power)
         return " · ".join(part for part in parts if part)
 
     def prices(self, header: Header) -> Prices | None:
@@ -300,6 +302,7 @@ class RaceDirector:
                 system=opening.system,
                 template_options=opening.template_options,
                 warm_up=not self._is_warm,
+                on_prompt=self._results.begin(wanted),
             )
         except SpecdecError as error:
             self._tell_error(error)

@@ -22,11 +22,13 @@ def live_race(
     system: str = "",
     template_options: Mapping[str, object] | None = None,
     warm_up: bool = True,
+    on_prompt: Callable[[int], None] = lambda num_tokens: None,
 ) -> Callable[[Callable[[], bool]], Iterator[LaneEvent]]:
     """The job of one race; yields LaneEvents.
 
     Args:
         warm_up: False when both lanes have run before.
+        on_prompt: told how many tokens the prompt has, before anything runs.
     """
     from mlx_specdec.conversation import Conversation
     from mlx_specdec.race.race import race_job
@@ -34,6 +36,8 @@ def live_race(
     def tokens() -> list[int]:
         conversation = Conversation(system, template_options=dict(template_options or {}))
         conversation.say("user", prompt)
-        return conversation.prompt_tokens(engine.pair.tokenizer, settings.think)
+        prompt_tokens = conversation.prompt_tokens(engine.pair.tokenizer, settings.think)
+        on_prompt(len(prompt_tokens))
+        return prompt_tokens
 
     return race_job(engine.session, tokens, settings, warm_up=warm_up)

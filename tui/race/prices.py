@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from mlx_specdec.costs.machines import Chip, chip_of
-from mlx_specdec.costs.prices import Prices, known_prices
-from mlx_specdec.errors import SpecdecError
+from mlx_specdec.costs.prices import Prices
+from mlx_specdec.race.recorded_prices import known_of
 from mlx_specdec.race.recording import RecordingHeader
-from mlx_specdec.registry import Registry
 from tui.state import AppState
 
-__all__ = ["prices_for"]
-
-
-@dataclass(frozen=True)
-class _Machine:
-    chip: Chip | None
+__all__ = ["is_of_this_machine", "prices_for"]
 
 
 def prices_for(header: RecordingHeader, state: AppState) -> Prices | None:
-    """What is known here where the race is of this machine, else its chip's published figures."""
-    pair, is_here = state.pair, header.machine == state.machine and not header.retimed
-    if is_here and pair is not None and pair.target.alias == header.target and state.prices:
+    """What is known here where the race is of this machine, else of the machine it names."""
+    if state.prices is not None and is_of_this_machine(header, state):
         return state.prices
-    try:
-        pair = Registry.load().resolve_pair(header.target, header.draft or "none")
-    except SpecdecError:
-        return None
-    return known_prices(pair, _Machine(chip_of(header.chip)))
+    return known_of(header)
+
+
+def is_of_this_machine(header: RecordingHeader, state: AppState) -> bool:
+    """Whether the app's prices hold for a race: one replayed or re-timed may be of another."""
+    if state.pair is None or header.retimed:
+        return False
+    return header.target == state.pair.target.alias and header.machine == state.machine

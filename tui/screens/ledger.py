@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mlx_specdec.figures import percent
+from mlx_specdec.figures import percent, times
+from mlx_specdec.forecast.prediction import short_score
 from mlx_specdec.ledger.words import (
     acceptance_sentence,
     break_even_sentence,
@@ -161,6 +162,7 @@ class LedgerScreen(Screen[None]):
             len(replies),
             len(replies[-1]) if replies else 0,
             id(state.prices),
+            id(state.score),
             id(state.pair),
             state.machine,
         )
@@ -231,6 +233,9 @@ class LedgerScreen(Screen[None]):
             here = "not drafting" if rate is None else percent(rate)
             lines = [f"{break_even_sentence(view)}.   here: {here}", *lines]
             lines.append(f"prices: {view.prices_words}")
+        if view.forecast is not None:
+            measured = times(view.forecast.measured)
+            lines.append(f"{short_score(view.forecast)} before the race, measured {measured}")
         return lines
 
     def _ways(self, scope: Scope) -> Content:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mlx_specdec.errors import SpecdecError
+from mlx_specdec.figures import pair_names
 from mlx_specdec.locate import locate
 from mlx_specdec.memory import bytes_text
 from mlx_specdec.model_spec import ModelSpec, PairSpec
@@ -63,9 +64,8 @@ def _has(spec: ModelSpec) -> bool:
 
 
 def _row(pair: PairSpec) -> str:
-    names = " + ".join(spec.alias for spec in pair.specs)
     size = sum(spec.weight_bytes for spec in pair.specs)
     where = "on this disk" if _is_here(pair) else "to download"
     if pair.target.built_in:
         where = "built in, a toy"
-    return f"{names:<36}{bytes_text(size) if size else '':>9}   {where}"
+    return f"{pair_names(pair):<36}{bytes_text(size) if size else '':>9}   {where}"

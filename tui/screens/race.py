@@ -23,6 +23,7 @@ from tui.widgets.race_prompt import RacePrompt
 from tui.widgets.race_reason import RaceReason
 from tui.widgets.race_status import RaceStatus
 from tui.widgets.race_tape import RaceTape
+from tui.widgets.scoreboard import ScoreboardTable
 from tui.widgets.top_line import TopLine
 
 from rich.cells import cell_len
@@ -137,6 +138,7 @@ class RaceScreen(Screen[None]):
             yield RacePane(id="speculative")
         yield RaceReason(id="reason")
         yield RaceTape(id="tape")
+        yield ScoreboardTable(id="scores")
         yield RaceStatus(id="status")
         yield KeyLine(WIDE_KEYS)
 
@@ -239,6 +241,10 @@ class RaceScreen(Screen[None]):
         status = self.query_one(RaceStatus)
         status.show(moment, director, words)
         self._park(moment)
+        self.set_class(director.shows_scoreboard, "-scores")
+        if director.shows_scoreboard:
+            kind = self._state.prompt.kind
+            self.query_one(ScoreboardTable).show(director.scoreboard, kind)
 
     def _draw_heads(self, moment: RaceMoment) -> None:
         width = self.query_one("#head-standard").size.width

@@ -71,8 +71,8 @@ class StepScreen(Screen[None]):
         coins: gives the next uniform when the coin is thrown again.
         leave_word: what ``esc`` leads to, for the last line.
         folder: where exported rounds go; None is the current one.
-        bridge, app_state: to have the odds of a round read that the recording lacks; None takes
-            the app's own, where it has them.
+        bridge, app_state: to have the odds of a round read that the recording lacks; the lesson
+            alone has neither.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -123,9 +123,6 @@ class StepScreen(Screen[None]):
         yield KeyLine(KEYS)
 
     def on_mount(self) -> None:
-        # The lesson alone runs in an app without an engine.
-        self._bridge = self._bridge or getattr(self.app, "bridge", None)
-        self._app_state = self._app_state or getattr(self.app, "state", None)
         self._draw()
         self._ask_odds()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from mlx_specdec.cards.text_lines import words_of
 from mlx_specdec.safe_text import safe_text
 
 from rich.cells import split_graphemes
@@ -120,7 +121,7 @@ def _laid_out(pieces: Line, width: int) -> tuple[list[list[_Cluster]], list[int]
     """Lines, and for each the character of ``pieces`` that it begins with."""
     lines: list[list[_Cluster]] = [[]]
     starts, used, place = [0], 0, 0
-    for word in _words(_clusters(pieces)):
+    for word in words_of(_clusters(pieces)):
         length, cells = sum(len(part.text) for part in word), sum(part.cells for part in word)
         if word[0].text == "\n":
             lines.append([])
@@ -145,21 +146,6 @@ def _laid_out(pieces: Line, width: int) -> tuple[list[list[_Cluster]], list[int]
                 inside += len(part.text)
         place += length
     return lines, starts
-
-
-def _words(clusters: Iterable[_Cluster]) -> Iterator[list[_Cluster]]:
-    """Words, spaces, line ends and wide characters, each on its own."""
-    word: list[_Cluster] = []
-    for cluster in clusters:
-        if cluster.text in (" ", "\n") or cluster.cells > 1:
-            if word:
-                yield word
-                word = []
-            yield [cluster]
-        else:
-            word.append(cluster)
-    if word:
-        yield word
 
 
 def _joined(line: Iterable[_Cluster]) -> Line:

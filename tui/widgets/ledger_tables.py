@@ -7,6 +7,7 @@ from mlx_specdec.ledger.lines import (
     account_title,
     fall_lines,
     fall_title,
+    forecast_line,
     measured_line,
     pass_lines,
 )
@@ -71,6 +72,8 @@ class LedgerFall(Static):
         measured = "" if is_short else measured_line(view, width, fall.is_run)
         if measured:
             lines += ["─" * width, measured]
+            forecast = forecast_line(view, width, fall.is_run)
+            lines += [forecast] if forecast else []
         self.update(titled(fall_title(view, fall, is_short), lines))
 
 

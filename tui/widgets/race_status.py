@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from mlx_specdec.forecast.prediction import Score, short_score
 from mlx_specdec.race.moment import RaceMoment
 from tui.widgets.race_prompt import one_row
 from tui.widgets.race_words import (
@@ -37,6 +38,8 @@ class Shown(Protocol):
     def is_over(self) -> bool: ...
     @property
     def is_photo(self) -> bool: ...
+    @property
+    def score(self) -> Score | None: ...
     def why_this_speed(self) -> str: ...
 
 
@@ -71,6 +74,8 @@ class RaceStatus(Widget):
         figures = _fitting(_long(moment), width, _LONG_ORDER)
         why = "" if shown.is_over or shown.is_paused else shown.why_this_speed()
         clock = clock_words(moment.seconds, shown.rate, shown.is_paused, why)
+        if shown.score is not None:
+            clock = f"{short_score(shown.score)}, said before the race"
         if shown.is_photo:
             clock = f"⚑ photo finish at {moment.seconds:.2f} s"
         hint = opening or _hint(shown)
@@ -114,6 +119,7 @@ def _short(moment: RaceMoment, shown: Shown) -> list[str]:
     return [
         acceptance_words(moment, False),
         equality_words(moment, True),
+        *([short_score(shown.score)] if shown.score is not None else []),
         clock,
         lookahead_words(moment),
     ]

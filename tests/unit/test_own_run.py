@@ -1,0 +1,33 @@
+"""A run's own forecast: none from tables that are not of its models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from mlx_specdec import this_machine as machine_module
+from mlx_specdec.costs.machines import CHIPS
+from mlx_specdec.downloads.question import Machine
+from mlx_specdec.forecast.log import ForecastLog, RunSeen
+from mlx_specdec.forecast.own_run import foretell
+from mlx_specdec.prompts import Prompt
+from mlx_specdec.settings import Settings
+from tests.forecasts import pair_of
+
+import pytest
+
+MAC = replace(Machine("M3 Pro", 36 * 2**30, 27 * 10**9), chip=CHIPS["m3-pro"])
+
+
+@pytest.mark.parametrize(("target", "is_foretold"), [("qwen3-14b", True), ("tiny", False)])
+def test_a_toy_is_not_forecast_from_published_figures(
+    target: str, is_foretold: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(machine_module, "this_machine", lambda: MAC)
+    pair, log = pair_of(target), ForecastLog()
+    log.add_run(RunSeen(pair.name, "greedy", 0.0, "another", ((3, 4), (2, 3)), 1.0))
+    said = foretell(pair, Settings(), Prompt("p", "own", "Why?"), 20)
+    assert (said is not None) is is_foretold
+    assert bool(log.predictions()) is is_foretold
