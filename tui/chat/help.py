@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from mlx_specdec.chat.commands import COMMANDS
 from mlx_specdec.chat.reply_track import ReplyTrack
-from mlx_specdec.figures import limit_note, model_label
+from mlx_specdec.figures import limit_note, pair_names, short_name
 from mlx_specdec.memory import bytes_text
-from mlx_specdec.model_spec import ModelSpec
 from tui.opening import Opening
 from tui.state import AppState
 
@@ -17,7 +16,6 @@ __all__ = [
     "kept_note",
     "key_words",
     "loading_words",
-    "short_name",
 ]
 
 _KEYS = (
@@ -38,11 +36,6 @@ HELP = "\n".join(
     + [""]
     + [f"{key:<19} {words}" for key, words in _KEYS]
 )
-
-
-def short_name(spec: ModelSpec) -> str:
-    """A model's short name; of a folder the last part."""
-    return spec.alias if spec.path is None else model_label(spec)
 
 
 def key_words(mode: str, shows_tokens: bool) -> tuple[tuple[str, str], ...]:
@@ -85,9 +78,7 @@ def empty_words(state: AppState, opening: Opening) -> str:
 def loading_words(state: AppState, opening: Opening) -> str:
     """What the models are about, as long as they are not there."""
     pair = opening.pair or state.pair
-    names = (
-        " + ".join(short_name(spec) for spec in pair.specs) if pair is not None else "the models"
-    )
+    names = pair_names(pair) if pair is not None else "the models"
     if opening.phase == "failed" and opening.failure is not None:
         return f"{opening.failure.title}: {opening.failure.message} {opening.failure.hint}"
     if opening.phase == "cancelled":

@@ -12,13 +12,13 @@ from mlx_specdec.chat.figures import (
     saved_seconds,
     saved_words,
 )
-from mlx_specdec.costs.prices import Prices, run_prices
+from mlx_specdec.costs.prices import Prices
 from mlx_specdec.events import Event, Prefilled, Round
-from mlx_specdec.figures import percent, rate, seconds
+from mlx_specdec.figures import pair_names, percent, rate, seconds
 from mlx_specdec.memory import bytes_text
 from mlx_specdec.metrics import Metrics, fold, pool
 from mlx_specdec.settings import Settings
-from tui.chat.help import short_name
+from tui.ledger_scopes import reply_prices
 from tui.state import AppState, pair_words
 
 __all__ = ["ChatWords", "Figures", "ReplyWords", "chat_words", "reply_words", "top_words"]
@@ -63,7 +63,7 @@ class Figures:
         self._counted: dict[int, tuple[Sequence[Event], Metrics]] = {}
 
     def now(self) -> tuple[ReplyWords, ChatWords]:
-        state, prices = self._state, _prices(self._state)
+        state, prices = self._state, reply_prices(self._state)
         replies = [(events, self._metrics(i)) for i, events in enumerate(state.replies)]
         last = replies[-1] if replies else ((), Metrics())
         chat = chat_words(
@@ -90,21 +90,9 @@ def top_words(state: AppState, is_wide: bool) -> str:
         return pair_words(state)
     used = tokens_text(context_tokens(state.replies[-1]))
     limit = f"/{tokens_text(state.context_length)}" if state.context_length else ""
-    names = " + ".join(short_name(spec) for spec in state.pair.specs)
+    names = pair_names(state.pair)
     temperature = f"temp {state.settings.sampling.temperature:g}"
     return f"{names} · {temperature} · context {used}{limit}"
-
-
-def _prices(state: AppState) -> Prices | None:
-    """What is known of this machine, else the totals of the last race that was run here."""
-    recording = state.recording
-    if state.prices is not None or recording is None or state.pair is None:
-        return state.prices
-    header = recording.header
-    is_here = header.machine == state.machine and header.target == state.pair.target.alias
-    if not is_here or header.retimed:
-        return None
-    return run_prices(recording.standard, recording.speculative)
 
 
 def reply_words(

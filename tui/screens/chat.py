@@ -10,10 +10,11 @@ from mlx_specdec.chat.commands import completions, parse_command
 from mlx_specdec.chat.record import USER, ChatTurn
 from mlx_specdec.chat.reply_track import Gain, ReplyTrack
 from mlx_specdec.errors import SpecdecError
+from mlx_specdec.figures import short_name
 from mlx_specdec.safe_text import safe_text
 from tui.bridge import Bridge
 from tui.chat.clipboard import BY_TERMINAL, copy_by_program
-from tui.chat.help import empty_words, end_note, key_words, loading_words, short_name
+from tui.chat.help import empty_words, end_note, key_words, loading_words
 from tui.chat.opening import ChatOpening
 from tui.chat.orders import ChatOrders
 from tui.chat.talk import Talk
@@ -179,16 +180,16 @@ class ChatScreen(Screen[None]):
         track, reply = self._talk.track, self._reply
         if track is None or reply is None:
             return
-        await self._show_gain(reply, track, gain)
+        self._show_gain(reply, track, gain)
         if track.is_over:
             self._text_timer.pause()
-            await reply.end()
+            reply.end()
             self._show_end(reply, track)
 
-    async def _show_gain(self, reply: ReplyTurn, track: ReplyTrack, gain: Gain) -> None:
+    def _show_gain(self, reply: ReplyTurn, track: ReplyTrack, gain: Gain) -> None:
         if not gain.raw and not track.is_over:
             return
-        await reply.add(gain.thinking, gain.answer, gain.emitted)
+        reply.add(gain.thinking, gain.answer, gain.emitted)
         seconds = track.thinking_seconds
         if seconds is not None:
             is_open = track.is_thinking and not track.is_over
@@ -208,8 +209,6 @@ class ChatScreen(Screen[None]):
             self.notify(safe_text(self._talk.problem), severity="warning", markup=False)
         self.show_figures()
         self._update_words()
-        # Markdown draws in batches, and what is hidden during one stays on the screen.
-        self.call_after_refresh(self.refresh)
 
     def _release_collector(self) -> None:
         if not self._talk.is_busy:

@@ -1,203 +1,111 @@
-"""ChatMarkdown: Textual's Markdown for text of a model: it grows by appending, and shows all of it.
-
-Textual draws the last block anew whenever it grows. For a list that would be all its items, so
-here only the last item is; a long block of code is not coloured anew with each line.
-"""
+"""ChatMarkdown: text of a model as Markdown: it grows by appending, and shows all of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-from textual.app import ComposeResult
-from textual.containers import Horizontal
-from textual.content import Content
-from textual.widget import Widget
-from textual.widgets import Label, Markdown, Static
-from textual.widgets._markdown import (
-    MarkdownBlock,
-    MarkdownBulletList,
-    MarkdownFence,
-    MarkdownOrderedList,
-    MarkdownParagraph,
-)
+from tui.chat.code_rows import CodeRows, Look
+from tui.chat.markdown_document import Block, MarkdownDocument
+from tui.widgets.rows_view import RowsView
+
+from textual.geometry import Region
 
 __all__ = ["ChatFence", "ChatMarkdown"]
 
-MOST_RECOLOURED_LINES = 150
-MOST_BLOCKS = 6
-_PART_LINES = 24
 
+@dataclass(frozen=True, slots=True)
+class ChatFence:
+    """A block of code in a reply: a place that can be selected, and copied."""
 
-def _parser() -> MarkdownIt:
-    """Without HTML: a tag is text, so that ``List<int>`` stays what it is."""
-    return MarkdownIt("gfm-like", {"html": False})
-
-
-class FenceHead(Static):
-    """``python                         y copy``."""
-
-    def __init__(self, language: str) -> None:
-        super().__init__(classes="fence-head", markup=False)
-        self._language = language
-
-    def render(self) -> Content:
-        words = "y copy"
-        blank = max(self.content_size.width - len(self._language) - len(words), 1)
-        return Content(f"{self._language}{' ' * blank}{words}")
-
-
-class ChatFence(MarkdownFence):
-    """A block of code below a line with its language and how to copy it.
-
-    It is drawn in parts of some lines each, so that a line more costs no more than its part.
-    """
-
-    def compose(self) -> ComposeResult:
-        yield FenceHead(_language(self.lexer))
-        for part in _parts(self.code):
-            yield Label(self._coloured(part), markup=False)
-
-    @classmethod
-    def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:
-        """Nothing: Textual would colour all of it, and here each part is coloured by itself."""
-        return Content("")
-
-    def notify_style_update(self) -> None:
-        self.recolour()
-        super().notify_style_update()
-
-    def set_content(self, content: Content) -> None:
-        """Nothing: the parts are drawn one by one."""
-
-    async def _update_from_block(self, block: MarkdownBlock) -> None:
-        if not isinstance(block, ChatFence):
-            await super()._update_from_block(block)
-            return
-        self._copy_context(block)
-        labels, parts = list(self.query_children(Label)), _parts(self.code)
-        last = max(len(labels) - 1, 0)
-        for label, part in zip(labels[last:], parts[last:], strict=False):
-            label.update(self._coloured(part))
-        for part in parts[len(labels) :]:
-            await self.mount(Label(self._coloured(part), markup=False))
+    view: ChatMarkdown
+    rows: CodeRows
 
     @property
-    def has_parts(self) -> bool:
-        """Whether it was coloured in more than one part."""
-        return self.code.count("\n") >= _PART_LINES
+    def code(self) -> str:
+        return self.rows.code
 
-    def recolour(self) -> None:
-        """Once it is whole, as one: a string may span the parts."""
-        parts = _parts(self.code)
-        if len(parts) * _PART_LINES <= MOST_RECOLOURED_LINES:
-            lines = self._coloured(self.code).split("\n", allow_blank=True)
-            coloured = [
-                Content("\n").join(lines[i : i + _PART_LINES])
-                for i in range(0, len(lines), _PART_LINES)
-            ]
-        else:
-            coloured = [self._coloured(part) for part in parts]
-        for label, content in zip(self.query_children(Label), coloured, strict=False):
-            label.update(content)
+    def set_selected(self, is_selected: bool) -> None:
+        """Mark its first line."""
+        if self.rows.is_selected != is_selected:
+            self.rows.is_selected = is_selected
+            self.view.draw_code(self.rows)
 
-    def _coloured(self, code: str) -> Content:
-        app = self.app
-        return MarkdownFence.highlight(
-            code, _language(self.lexer), app.native_ansi_color, app.current_theme.dark
-        )
+    @property
+    def region(self) -> Region:
+        """Where it stands in its view."""
+        return self.view.code_region(self.rows)
 
 
-def _parts(code: str) -> list[str]:
-    lines = code.split("\n")
-    return ["\n".join(lines[i : i + _PART_LINES]) for i in range(0, len(lines), _PART_LINES)]
-
-
-def _language(info: str) -> str:
-    words = info.split()
-    return words[0] if words else "text"
-
-
-class _GrowingBulletList(MarkdownBulletList):
-    async def _update_from_block(self, block: MarkdownBlock) -> None:
-        if not isinstance(block, _GrowingBulletList):
-            await super()._update_from_block(block)
-            return
-        await _grow(self, block)
-
-
-class _GrowingOrderedList(MarkdownOrderedList):
-    async def _update_from_block(self, block: MarkdownBlock) -> None:
-        if not isinstance(block, _GrowingOrderedList):
-            await super()._update_from_block(block)
-            return
-        await _grow(self, block)
-
-
-async def _grow(shown: MarkdownBlock, grown: MarkdownBlock) -> None:
-    """Draw a list's last item anew, and add what came after it: ``grown`` begins with that item."""
-    rows = list(shown.query_children(Horizontal))
-    await rows[-1].remove()
-    await shown.mount_all([item for item in grown.compose() if isinstance(item, Widget)])
-
-
-class ChatMarkdown(Markdown):
+class ChatMarkdown(RowsView):
     """A reply, to be appended to."""
 
     DEFAULT_CSS = """
-    ChatMarkdown { padding: 0 1 0 3; margin: 0; }
-    ChatMarkdown MarkdownHeader {
-        margin: 0 0 1 0; width: 1fr; content-align: left middle; background: transparent;
-        color: $foreground; text-style: bold;
-    }
-    ChatMarkdown MarkdownH1, ChatMarkdown MarkdownH2 { text-style: bold underline; }
-    ChatMarkdown MarkdownHorizontalRule { border-bottom: none; height: 1; padding: 0; }
-    ChatMarkdown MarkdownBlockQuote { margin: 0 0 1 0; padding: 0 2; border-left: none; }
-    ChatMarkdown MarkdownTable { margin: 0 0 1 0; }
-    ChatMarkdown ChatFence {
-        margin: 0 0 1 0; padding: 0; height: auto; layout: vertical; overflow: hidden hidden;
-        background: $boost; color: $foreground;
-    }
-    ChatMarkdown .fence-head { height: 1; width: 1fr; color: $text-muted; padding: 0 1; }
-    ChatMarkdown ChatFence > Label { padding: 0 2; width: 1fr; }
-    ChatMarkdown ChatFence.-selected > .fence-head {
-        text-style: bold reverse; color: $foreground;
-    }
+    ChatMarkdown { padding: 0 1 0 3; color: $foreground; }
+    ChatMarkdown:dark > .code_inline { background: $warning 10%; color: $text-warning 95%; }
+    ChatMarkdown:light > .code_inline { background: $error 5%; color: $text-error 95%; }
+    ChatMarkdown:ansi > .code_inline { background: ansi_default; }
     """
-    BLOCKS = {  # noqa: RUF012  Textual declares it without ClassVar
-        **Markdown.BLOCKS,
-        "fence": ChatFence,
-        "code_block": ChatFence,
-        "bullet_list_open": _GrowingBulletList,
-        "ordered_list_open": _GrowingOrderedList,
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"code_inline"}
+    BLANK_ROWS_BELOW = 1
 
-    def __init__(self) -> None:
-        super().__init__(parser_factory=_parser, open_links=False)
+    def __init__(self, classes: str = "") -> None:
+        super().__init__(classes=classes)
+        self._document = MarkdownDocument()
 
-    def _parse_markdown(self, tokens: Iterable[Token]) -> Iterable[MarkdownBlock]:
-        """Where a list stands last, the next parse begins with its last item, not its first."""
-        tokens = list(tokens)
-        top = [token for token in tokens if token.level == 0 and token.map is not None]
-        if top and top[-1].type in ("bullet_list_open", "ordered_list_open"):
-            items = [t.map for t in tokens if t.type == "list_item_open" and t.level == 1]
-            if items[-1] is not None and top[-1].map is not None:
-                self._last_parsed_line += items[-1][0] - top[-1].map[0]
-        return super()._parse_markdown(tokens)
+    def append(self, text: str) -> None:
+        """More of it."""
+        if text:
+            self._put_from(self._document.append(text))
+
+    def finish(self) -> None:
+        """Nothing more comes."""
+        self._put_from(self._document.finish())
+
+    def _put_from(self, first: int) -> None:
+        self.put(first, self._document.blocks[first:])
 
     @property
-    def is_long(self) -> bool:
-        """Whether what follows should stand in a part of its own."""
-        return len(self.children) >= MOST_BLOCKS
+    def fences(self) -> list[ChatFence]:
+        """Its blocks of code."""
+        return [ChatFence(self, code) for _, block in self._numbered() for code in block.codes]
 
-    @property
-    def ends_in_paragraph(self) -> bool:
-        """Whether a blank line has ended all that stands here."""
-        return bool(self.children) and isinstance(self.children[-1], MarkdownParagraph)
+    def draw_code(self, code: CodeRows) -> None:
+        """Draw a block of code as it is now."""
+        found = self._find(code)
+        if found is not None:
+            number, block = found
+            block.forget()
+            self.put(number, self._document.blocks[number:])
 
-    def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
+    def code_region(self, code: CodeRows) -> Region:
+        """Where a block of code stands."""
+        found = self._find(code)
+        if found is None:
+            return Region()
+        number, block = found
+        width = self.content_size.width
+        row = self.first_row(number) + block.code_row(code, width)
+        return Region(0, row, width, len(code.rows(width)))
+
+    def _find(self, code: CodeRows) -> tuple[int, Block] | None:
+        for number, block in self._numbered():
+            if any(own is code for own in block.codes):
+                return number, block
+        return None
+
+    def _numbered(self) -> Iterator[tuple[int, Block]]:
+        return enumerate(self._document.blocks)
+
+    def notify_style_update(self) -> None:
+        look: Look = None
+        if self.app.native_ansi_color:
+            look = "dark" if self.app.current_theme.dark else "light"
+        self._document.recolour(look)
+        super().notify_style_update()
+
+    def action_link(self, target: str) -> None:
         """Open a page of the web; a model's text opens nothing else on this machine."""
-        event.stop()
-        if event.href.startswith(("https://", "http://")):
-            self.app.open_url(event.href)
+        if target.startswith(("https://", "http://")):
+            self.app.open_url(target)

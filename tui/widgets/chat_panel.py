@@ -9,6 +9,7 @@ from tui.widgets.big_figures import big_rows
 from tui.widgets.top_line import fitted
 
 from textual.content import Content
+from textual.geometry import Region
 from textual.widget import Widget
 
 __all__ = ["PANEL_WIDTH", "ChatPanel", "FiguresLine"]
@@ -28,15 +29,23 @@ class ChatPanel(Widget):
     def __init__(self) -> None:
         super().__init__(id="panel")
         self._reply, self._chat = ReplyWords(), ChatWords()
+        self._rows = [*self._reply_rows(), *self._chat_rows()]
 
     def show(self, reply: ReplyWords, chat: ChatWords) -> None:
-        """Draw these figures."""
-        if (reply, chat) != (self._reply, self._chat):
-            self._reply, self._chat = reply, chat
+        """Draw these figures, and of them the rows that have changed."""
+        if (reply, chat) == (self._reply, self._chat):
+            return
+        self._reply, self._chat = reply, chat
+        before, self._rows = self._rows, [*self._reply_rows(), *self._chat_rows()]
+        if len(before) != len(self._rows):
             self.refresh()
+            return
+        for row, (old, new) in enumerate(zip(before, self._rows, strict=True)):
+            if not old.is_same(new):
+                self.refresh(Region(0, row, _TEXT_WIDTH, 1))
 
     def render(self) -> Content:
-        return Content("\n").join([*self._reply_rows(), *self._chat_rows()])
+        return Content("\n").join(self._rows)
 
     def _reply_rows(self) -> list[Content]:
         reply = self._reply

@@ -1,4 +1,4 @@
-"""GrowingText: plain text that grows by appending; only its last part is drawn anew."""
+"""GrowingText: plain text that grows by appending; only its last line is laid out anew."""
 
 from __future__ import annotations
 
@@ -6,46 +6,47 @@ from collections.abc import Sequence
 
 from mlx_specdec.events import Emitted
 from mlx_specdec.safe_text import safe_text
+from tui.widgets.rows_view import RowsView
 
-from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Static
 
 __all__ = ["GrowingText", "TokenView", "token_content"]
 
 _DRAFTED = ("accepted", "copied")
-_PART_LENGTH = 600
 
 
-class GrowingText(Vertical):
-    """Text in parts of some lines each."""
+class _TextLine:
+    """One line as it was written, of any length."""
 
-    DEFAULT_CSS = """
-    GrowingText { height: auto; }
-    GrowingText > Static { height: auto; width: 1fr; }
-    """
+    has_gap = False
+
+    def __init__(self, content: Content) -> None:
+        self.content = content
+        self._known: tuple[int, list[Content]] = (0, [])
+
+    def rows(self, width: int) -> list[Content]:
+        if self._known[0] != width:
+            self._known = (width, self.content.wrap(width) or [Content("")])
+        return self._known[1]
+
+
+class GrowingText(RowsView):
+    """Text line by line."""
 
     def __init__(self, classes: str = "") -> None:
         super().__init__(classes=classes)
-        self._open = Content("")
-        self._last: Static | None = None
+        self._lines: list[_TextLine] = []
 
     def append(self, text: str | Content) -> None:
         """More text; a string is made harmless."""
-        self._open += Content(safe_text(text)) if isinstance(text, str) else text
-        end = self._open.plain.rfind("\n") if len(self._open) > _PART_LENGTH else -1
-        if end > 0:
-            self._show(self._open[:end])  # the next part begins on a row of its own anyway
-            self._open, self._last = self._open[end + 1 :], None
-        if self._open:
-            self._show(self._open)
-
-    def _show(self, content: Content) -> None:
-        if self._last is None:
-            self._last = Static(content, markup=False)
-            self.mount(self._last)
-        else:
-            self._last.update(content)
+        content = Content(safe_text(text)) if isinstance(text, str) else text
+        if not content:
+            return
+        if self._lines:
+            content = self._lines.pop().content + content
+        first = len(self._lines)
+        self._lines += [_TextLine(line) for line in content.split("\n", allow_blank=True)]
+        self.put(first, self._lines[first:])
 
 
 class TokenView(GrowingText):
@@ -54,9 +55,21 @@ class TokenView(GrowingText):
     Markdown would move the borders of the tokens, so they are coloured here and not there.
     """
 
+    def __init__(self, classes: str = "") -> None:
+        super().__init__(classes=classes)
+        self._waiting: list[Emitted] = []
+
     def add(self, emitted: Sequence[Emitted]) -> None:
-        """Show more tokens."""
-        self.append(token_content(emitted, underlines=self.app.no_color))
+        """Show more tokens; while it is hidden they only wait."""
+        self._waiting += emitted
+        if self.display:
+            self.catch_up()
+
+    def catch_up(self) -> None:
+        """Take in what waits."""
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            self.append(token_content(waiting, underlines=self.app.no_color))
 
 
 def token_content(emitted: Sequence[Emitted], underlines: bool) -> Content:

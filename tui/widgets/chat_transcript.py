@@ -8,11 +8,13 @@ from typing import ClassVar
 
 from mlx_specdec.chat.record import USER, ChatTurn
 from tui.widgets.chat_markdown import ChatFence
-from tui.widgets.chat_turns import AppTurn, ReplyTurn, ThinkingLine, Turn, UserTurn
+from tui.widgets.chat_turns import AppTurn, Place, ReplyTurn, ThinkingLine, Turn, UserTurn
 
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.geometry import Size
 from textual.message import Message
+from textual.reactive import Reactive
 from textual.widget import Widget
 
 __all__ = ["Transcript"]
@@ -29,6 +31,8 @@ class Transcript(VerticalScroll, can_focus=True):
     DEFAULT_CSS = """
     Transcript { height: 1fr; width: 1fr; padding: 1 0 0 0; scrollbar-size-vertical: 1; }
     """
+    BLANK = True
+    virtual_size = Reactive(Size(0, 0))  # Textual would lay all out a second time
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "move(1)", "next", show=False),
         Binding("k,up", "move(-1)", "previous", show=False),
@@ -54,7 +58,7 @@ class Transcript(VerticalScroll, can_focus=True):
 
     def __init__(self) -> None:
         super().__init__(id="transcript")
-        self.selected: Widget | None = None
+        self.selected: Place | None = None
 
     def follow(self) -> None:
         """Show the end, and keep showing it while the text grows."""
@@ -81,7 +85,7 @@ class Transcript(VerticalScroll, can_focus=True):
         return list(self.query_children(Turn))
 
     @property
-    def stops(self) -> list[Widget]:
+    def stops(self) -> list[Place]:
         return [stop for turn in self.turns for stop in turn.stops]
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -105,18 +109,29 @@ class Transcript(VerticalScroll, can_focus=True):
     def on_blur(self) -> None:
         self.select(None)
 
-    def select(self, place: Widget | None) -> None:
+    def select(self, place: Place | None) -> None:
         """Select one place, or none."""
         if self.selected is not None:
-            self.selected.remove_class("-selected")
+            _mark(self.selected, False)
         self.selected = place
         if place is not None:
-            place.add_class("-selected")
-            is_last = place is self.stops[-1]
-            self.scroll_to_widget(place, animate=False, top=False)
+            _mark(place, True)
+            is_last = place == self.stops[-1]
+            self._show_place(place)
             if is_last:
                 self.follow()
         self.post_message(self.Moved())
+
+    def _show_place(self, place: Place) -> None:
+        if not isinstance(place, ChatFence):
+            self.scroll_to_widget(place, animate=False, top=False)
+            return
+        region = place.region
+        for widget in place.view.ancestors_with_self:
+            if widget is self or not isinstance(widget, Widget):
+                break
+            region = region.translate(widget.virtual_region.offset)
+        self.scroll_to_region(region, animate=False, top=False)
 
     def action_move(self, by: int) -> None:
         stops = self.stops
@@ -155,7 +170,7 @@ class Transcript(VerticalScroll, can_focus=True):
         for turn in self.query_children(ReplyTurn):
             turn.show_tokens(shows)
         if self.selected is not None and self.selected not in self.stops:
-            self.select(next((t for t in self.selected.ancestors if isinstance(t, Turn)), None))
+            self.select(_turn_of(self.selected))
 
     async def show_kept(self, turns: Sequence[ChatTurn], name: str, shows_tokens: bool) -> None:
         """A chat that was kept, in place of all that stands here; ``name`` is who answers."""
@@ -167,7 +182,7 @@ class Transcript(VerticalScroll, can_focus=True):
                 continue
             reply = ReplyTurn(name, shows_tokens)
             await self.mount(reply)
-            await reply.show_kept(turn)
+            reply.show_kept(turn)
         self.follow()
 
     async def tell(self, words: str) -> None:
@@ -190,3 +205,15 @@ class Transcript(VerticalScroll, can_focus=True):
     async def remove_leaving(self) -> None:
         """Take the dimmed turns away."""
         await self.query_children(".-leaving").remove()
+
+
+def _mark(place: Place, is_selected: bool) -> None:
+    if isinstance(place, ChatFence):
+        place.set_selected(is_selected)
+    else:
+        place.set_class(is_selected, "-selected")
+
+
+def _turn_of(place: Place) -> Turn | None:
+    widget = place.view if isinstance(place, ChatFence) else place
+    return next((turn for turn in widget.ancestors if isinstance(turn, Turn)), None)

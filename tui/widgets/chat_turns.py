@@ -16,10 +16,15 @@ from tui.widgets.chat_text import GrowingText, TokenView
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.widget import Widget
 from textual.widgets import Static
 
-__all__ = ["AppTurn", "ReplyTurn", "Turn", "UserTurn"]
+__all__ = ["AppTurn", "Place", "ReplyTurn", "Turn", "UserTurn"]
+
+Place = Widget | ChatFence
+"""What can be selected: a message, a thinking line, a block of code."""
 
 
 class Turn(Vertical):
@@ -35,11 +40,14 @@ class Turn(Vertical):
     Turn .turn-text { padding: 0 1 0 3; height: auto; width: 1fr; }
     """
 
+    BLANK = True
+    virtual_size = Reactive(Size(0, 0))  # Textual would lay all out a second time
+
     is_part = True
     """Whether it belongs to the conversation as the model knows it."""
 
     @property
-    def stops(self) -> list[Widget]:
+    def stops(self) -> list[Place]:
         return [self]
 
     @property
@@ -80,7 +88,7 @@ class AppTurn(Turn):
         yield Static(safe_text(self._text), classes="turn-text", markup=False)
 
     @property
-    def stops(self) -> list[Widget]:
+    def stops(self) -> list[Place]:
         return []
 
     @property
@@ -118,7 +126,6 @@ class ReplyTurn(Turn):
 
     DEFAULT_CSS = """
     ReplyTurn { margin: 0; }
-    ReplyTurn .answer { height: auto; }
     ReplyTurn ThinkingLine { width: auto; height: 1; padding: 0 1; color: $text-muted; }
     ReplyTurn ThinkingLine.-selected { text-style: bold reverse; }
     ReplyTurn .thinking { color: $text-muted; text-style: italic; padding: 0 1 1 5; height: auto; }
@@ -139,7 +146,7 @@ class ReplyTurn(Turn):
         self.line = ThinkingLine("", markup=False)
         self._words = ""
         self._thought = GrowingText(classes="thinking")
-        self.answer = Vertical(ChatMarkdown(), classes="answer")
+        self.answer = ChatMarkdown(classes="answer")
         self.tokens = TokenView(classes="tokens")
         self._note = Static("", classes="turn-note", markup=False)
         self._note_words = ""
@@ -156,16 +163,16 @@ class ReplyTurn(Turn):
         yield self._note
 
     @property
-    def stops(self) -> list[Widget]:
+    def stops(self) -> list[Place]:
         line = [self.line] if self.line.display else []
-        fences = self.answer.query(ChatFence) if self.answer.display else ()
+        fences = self.answer.fences if self.answer.display else ()
         return [self, *line, *fences]
 
     @property
     def source(self) -> str:
         return self._source
 
-    async def add(self, thinking: str, answer: str, emitted: Sequence[Emitted]) -> None:
+    def add(self, thinking: str, answer: str, emitted: Sequence[Emitted]) -> None:
         """Append what has come."""
         if thinking:
             self.thinking += thinking
@@ -173,40 +180,20 @@ class ReplyTurn(Turn):
         self._source += answer
         if emitted:
             self.tokens.add(emitted)
-        await self._append(self._feed.push(answer))
+        self.answer.append(self._feed.push(answer))
 
-    async def end(self) -> None:
+    def end(self) -> None:
         """Draw what is held back: nothing more comes."""
-        await self._append(self._feed.finish())
-        for fence in self.answer.query(ChatFence):
-            if fence.has_parts:
-                fence.recolour()
+        self.answer.append(self._feed.finish())
+        self.answer.finish()
 
-    async def _append(self, text: str) -> None:
-        """Append to the last part of the answer; a long one goes on in a part of its own.
-
-        What is laid out anew with every word is then a few blocks, not all of them.
-        """
-        head, blank, rest = text.rpartition("\n\n")
-        part = self.answer.query_children(ChatMarkdown).last()
-        if not blank or not part.is_long:
-            head, blank, rest = text, "", ""
-        # Not through MarkdownStream: stopped before its task has begun, it loses text and raises.
-        if head or blank:
-            await part.append(head + blank)
-        if rest and part.ends_in_paragraph:
-            part = ChatMarkdown()
-            await self.answer.mount(part)
-        if rest:
-            await part.append(rest)
-
-    async def show_kept(self, turn: ChatTurn) -> None:
+    def show_kept(self, turn: ChatTurn) -> None:
         """All of a reply that was kept before."""
         opening = THINK_START if turn.begins_thinking else ""
         thought = split_thinking(opening + turn.text)
-        await self.add(thought.thinking, thought.answer, ())
+        self.add(thought.thinking, thought.answer, ())
         self.tokens.append(turn.text)
-        await self.end()
+        self.end()
         if thought.thinking:
             seconds = f" for {turn.thinking_seconds:.1f} s" if turn.thinking_seconds else ""
             self.set_thinking(f"thought{seconds}")
@@ -231,6 +218,8 @@ class ReplyTurn(Turn):
     def show_tokens(self, shows: bool) -> None:
         """The plain view, token by token, instead of Markdown."""
         self.answer.display, self.tokens.display = not shows, shows
+        if shows:
+            self.tokens.catch_up()
 
     def set_note(self, words: str, is_warning: bool = False) -> None:
         """A line below the text, such as ``stopped``; empty for none."""
