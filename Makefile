@@ -41,7 +41,7 @@ demo: $(RUN_STAMP)
 # The real weights are a bonus: without a network the tests say "real: not run".
 test: $(DEV_STAMP)
 	@$(MAKE) -s real || echo 'make test: the real weights could not be fetched; tests/real will say "real: not run"'
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest --numprocesses=auto $(PYTEST_ARGS)
 
 check: $(DEV_STAMP)
 	$(BIN)/ruff format --check .
