@@ -19,8 +19,9 @@ os.environ["MLX_SPECDEC_BLAS"] = "off"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 
-# Kept before the variables below replace it: what a make step fetched lies here.
-_cache_base = os.environ.get("XDG_CACHE_HOME", "")
+# Kept before the variables below replace it: what a make step fetched lies here. Worker
+# processes inherit the replaced ones, and the kept one beside them.
+_cache_base = os.environ.setdefault("MLX_SPECDEC_TESTS_CACHE", os.environ.get("XDG_CACHE_HOME", ""))
 REAL_CACHE = (Path(_cache_base) if _cache_base else Path.home() / ".cache") / "mlx-specdec"
 
 _scratch = tempfile.TemporaryDirectory(prefix="mlx-specdec-tests-")
