@@ -27,6 +27,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, default=work, help="downloads, data and checkpoints")
     parser.add_argument("--out", type=Path, default=PAIR, help="where target/ and draft/ go")
     parser.add_argument("--minutes", type=float, default=72.0, help="for training the target")
+    parser.add_argument(
+        "--narrow", action="store_true", help="the narrow, deep target to grow from"
+    )
     parser.add_argument("--grow-from", type=Path, help="checkpoint of a narrow target to widen")
     parser.add_argument("--steps", type=int, help="the target's length in steps, not minutes")
     parser.add_argument("--draft-minutes", type=float, default=30.0, help="for the draft")
@@ -38,15 +41,18 @@ def parse() -> argparse.Namespace:
 
 def make_target(options: argparse.Namespace) -> None:
     """Train the target and write it as it ships."""
+    from tiny_pair import network
+    from tiny_pair.layers import NARROW_TARGET
     from tiny_pair.target import TargetRun
 
+    shape = NARROW_TARGET if options.narrow else network.TARGET
     seed = None
     if options.grow_from:
         from tiny_pair.growth import grown_target
 
         seed = grown_target(options.grow_from)
     folder = options.work / "checkpoints"
-    run = TargetRun(options.work, folder, is_compiled=not options.eager, seed=seed)
+    run = TargetRun(options.work, folder, shape, not options.eager, seed)
     run.train(options.minutes, options.steps)
     export(options, "target")
 
@@ -68,8 +74,10 @@ def export(options: argparse.Namespace, name: str) -> None:
     """Write a checkpoint as a 4-bit folder under `--work`."""
     from tiny_pair import export as exporting
     from tiny_pair import network
+    from tiny_pair.layers import NARROW_TARGET
 
-    shape = network.TARGET if name == "target" else network.DRAFT
+    target = NARROW_TARGET if options.narrow else network.TARGET
+    shape = target if name == "target" else network.DRAFT
     model = network.Qwen3(shape)
     stored = torch.load(options.work / "checkpoints" / f"{name}.pt", weights_only=False)
     model.load_state_dict(stored["model"])

@@ -200,9 +200,12 @@ def measured_calibration(
         measured[context] = _context_figures(bench, clock() + share * left, clock, is_cancelled)
     release_unused_memory()
     first = measured[fitting[0]]
-    overhead = _overhead(_model(first, plain), whole)
+    # The plain loop queues a pass while the last one runs, so its round is not a lone pass.
+    alone = _seconds(first, "pass over 1 rows")
+    queued = plain / alone if plain > 0 and alone > 0 else 1.0
+    overhead = _overhead(_model(first, queued), whole)
     costs = PairCosts(
-        tuple((n, _model(figures, plain, overhead)) for n, figures in measured.items()),
+        tuple((n, _model(figures, queued, overhead)) for n, figures in measured.items()),
         _seconds(first, "draft reads a token"),
         _seconds(first, "target reads a token"),
     )
@@ -300,17 +303,17 @@ def _seconds(figures: dict[str, _Figure], name: str) -> float:
     return figure.spread().seconds if figure is not None and figure.seen else 0.0
 
 
-def _model(figures: dict[str, _Figure], plain: float, overhead: float = 0.0) -> LatencyModel:
+def _model(figures: dict[str, _Figure], queued: float, overhead: float = 0.0) -> LatencyModel:
     """The table of one context; more rows never cost less.
 
     Args:
-        plain: seconds of a round of the plain loop at a short context; at least that is charged.
+        queued: a round of the plain loop by a lone pass over one row, at a short context.
     """
     table: list[tuple[int, float]] = []
     for rows in ROWS:
         seconds = _seconds(figures, f"pass over {rows} rows")
         if seconds > 0:
-            table.append((rows, max(seconds, table[-1][1] if table else plain)))
+            table.append((rows, max(seconds, table[-1][1]) if table else seconds * queued))
     return LatencyModel.measured(table, _seconds(figures, "draft pass"), overhead)
 
 

@@ -102,6 +102,17 @@ def test_every_figure_is_what_the_models_take() -> None:
     assert result.is_usable
 
 
+def test_a_plain_round_is_priced_as_the_loop_queues_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A queued pass is quicker than a lone one; a check of several rows has nothing to hide in."""
+    whole = (0.0, 0.8 * ROW)
+    monkeypatch.setattr("mlx_specdec.costs.calibrate._whole_rounds", lambda *_: whole)
+    result, _, _ = calibrated()
+    (_, model), (_, longer) = result.costs.by_context
+    assert model.target_seconds == pytest.approx(0.8 * ROW)
+    assert longer.target_seconds == pytest.approx(0.8 * (ROW + 0.001))
+    assert model.verify_seconds(3) == pytest.approx(ROW + STEP[4])
+
+
 def test_it_stops_when_its_time_is_gone_and_says_so() -> None:
     calls = itertools.count()
 
