@@ -72,8 +72,9 @@ class LookaheadMemory:
         self.expected_tokens += weight * (num_tokens - self.expected_tokens)
 
     def forget_texts(self) -> None:
-        """Another conversation begins; what rounds cost here stays known."""
-        self.belief = AcceptanceBelief()
+        """Another conversation begins; what rounds cost here, and what guesses of this pair are
+        usually worth, stays known."""
+        self.belief.begin_conversation()
         self.expected_tokens, self.num_replies = _USUAL_REPLY, 0
 
 

@@ -25,6 +25,7 @@ _HAZARDS: Numbers = np.array([1 / 2000, 1 / 400, 1 / 120, 1 / 30])
 _HAZARD_WEIGHTS: Numbers = np.array([0.3, 0.35, 0.25, 0.1])
 _STRETCH = 150  # tokens that count as one stretch seen
 _PRIOR_STRETCHES = 2.0
+_CARRIED_STRETCHES = 6.0  # what one conversation is worth to the next, at most
 _SAME_STRETCH = 0.6  # how likely an answer goes on as the one before it ended
 
 
@@ -84,6 +85,16 @@ class AcceptanceBelief:
         masses = self._weights.sum(axis=1, keepdims=True)
         fresh = masses * self.usual[None, :]
         self._weights = _SAME_STRETCH * self._weights + (1 - _SAME_STRETCH) * fresh
+
+    def begin_conversation(self) -> None:
+        """Another conversation begins: what stretches were usually like is all that is known.
+
+        It counts as a few stretches at most, so that other texts are learned soon.
+        """
+        mass = float(self._seen.sum())
+        self._seen = self._seen * min(1.0, _CARRIED_STRETCHES / mass)
+        self._weights = self.hazard_weights[:, None] * self.usual[None, :]
+        self._last = np.zeros(len(self.chances))
 
     def after(self, num_tokens: int) -> Numbers:
         """``weights`` when ``num_tokens`` have gone by without a guess."""

@@ -6,7 +6,7 @@ from mlx_specdec.costs.cost_table import CostTable
 from mlx_specdec.costs.pair_costs import PairCosts, guessed_costs
 from mlx_specdec.ledger.latency import LatencyModel, expected_tokens
 from mlx_specdec.lookahead.adaptive import LookaheadMemory
-from mlx_specdec.lookahead.belief import AcceptanceBelief
+from mlx_specdec.lookahead.belief import AcceptanceBelief, Numbers
 from mlx_specdec.lookahead.policy import FOREVER, FixedLookahead, RoundOutcome, Situation
 from mlx_specdec.lookahead.scores import simulated_costs
 
@@ -139,16 +139,25 @@ def test_real_rounds_that_cost_more_than_published_park_it() -> None:
     assert policy.choose(at(120, elapsed=2.0)).lookahead == 0
 
 
-def test_lengths_of_replies_are_learned_and_another_conversation_forgets_them() -> None:
+def test_another_conversation_forgets_the_text_and_keeps_what_is_usual_of_the_pair() -> None:
     memory = memory_of("m3-max")
     for _ in range(6):
         memory.end_answer(30, 1.0)
     assert memory.expected_tokens < 100
     told(memory, 0.05)
-    seen = memory.belief
+
+    def mean(law: Numbers) -> float:
+        return float(law @ memory.belief.chances)
+
+    under_way, fresh = mean(memory.belief.weights), mean(AcceptanceBelief().usual)
     memory.forget_texts()
     assert memory.expected_tokens > 100
-    assert memory.belief is not seen
+    assert memory.belief.weights == pytest.approx(memory.belief.usual)
+    assert under_way < mean(memory.belief.weights) < fresh
+    for _ in range(40):  # what is carried over is worth a few stretches at most
+        memory.forget_texts()
+        told(memory, 0.95)
+    assert mean(memory.belief.usual) > fresh
     assert memory.elapsed_seconds == 6.0
 
 
