@@ -246,3 +246,11 @@ def hub_for(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[FakeHub]:
         close_session()
         yield hub
         close_session()
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file; -1 where the downloading process has renamed it meanwhile."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return -1

@@ -32,7 +32,7 @@ from mlx_specdec.errors import (
 )
 from mlx_specdec.locate import hub_cache_folder, locate
 from mlx_specdec.model_spec import ModelSpec
-from tests.fakehub import FakeHub, Fault, hub_for, model_files
+from tests.fakehub import FakeHub, Fault, hub_for, model_files, size_of
 
 import pytest
 
@@ -170,7 +170,7 @@ def test_j4_no_network_with_only_the_draft_missing_names_the_draft(hub: FakeHub)
 def _half() -> Path | None:
     """The half file, once all that the hub sends of it before it stalls is written."""
     halves = hub_cache_folder("org/big").rglob("*.incomplete")
-    return next((path for path in halves if path.stat().st_size == 30_000), None)
+    return next((path for path in halves if size_of(path) == 30_000), None)
 
 
 def _jumping_clock() -> float:
