@@ -60,7 +60,7 @@ def odds_apart(first: float, second: float) -> tuple[str, str]:
     short = odds(first), odds(second)
     if short[0] != short[1]:
         return short
-    return tuple(f"{value:.3f}".removeprefix("0") for value in (first, second))  # type: ignore[return-value]
+    return f"{first:.3f}".removeprefix("0"), f"{second:.3f}".removeprefix("0")
 
 
 def percent_words(value: float) -> str:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import ClassVar
 
+from mlx_specdec.prompts import Prompt
 from mlx_specdec.race.moment import RaceMoment
 from mlx_specdec.race.words import draft_word, target_word
 from mlx_specdec.safe_text import safe_text
@@ -306,9 +307,9 @@ class RaceScreen(Screen[None]):
         )
 
     def _take_prompt(self, prompt: object) -> None:
-        if prompt is not None:
+        if isinstance(prompt, Prompt):  # None: the person went back
             self._top = None
-            self.director.take_prompt(prompt)  # type: ignore[arg-type]
+            self.director.take_prompt(prompt)
             self._draw()
 
     def action_lookahead(self, step: int) -> None:
