@@ -235,7 +235,8 @@ def load(
 
     Args:
         target: alias, repository id or folder.
-        draft: the same; None takes the target's default draft, ``"none"`` decodes plainly.
+        draft: the same; None takes the target's default draft, ``"none"`` decodes plainly,
+            ``"copy"`` copies guesses from the text and loads no second model.
         extra_eos_tokens: texts (or ids) of tokens that end an answer as well.
 
     Raises:
@@ -258,7 +259,7 @@ def load(
             target_name=pair_spec.target.alias,
             draft_name=pair_spec.draft.alias if pair_spec.draft is not None else "",
         )
-        pair = _with_ends(pair, extra_eos_tokens)
+        pair = replace(_with_ends(pair, extra_eos_tokens), copies=pair_spec.copies)
         costs = known_costs(pair, pair_spec, kv_bits)
         return Session(pair, kv_bits=kv_bits, kv_group_size=kv_group_size, costs=costs)
 

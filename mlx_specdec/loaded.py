@@ -63,6 +63,7 @@ class Pair:
         tokenizer_width: 1 + the tokenizer's largest id; logits from there on are padding.
         generation_defaults: temperature, top_p, top_k, ... from generation_config.json.
         report: what the comparison of the two tokenizers found; None without a draft.
+        copies: guesses are copied from the text; there is no draft then.
     """
 
     target: LoadedModel
@@ -72,6 +73,12 @@ class Pair:
     tokenizer_width: int
     generation_defaults: dict[str, Any] = field(default_factory=dict)
     report: PairReport | None = None
+    copies: bool = False
+
+    @property
+    def drafts(self) -> bool:
+        """Whether anything guesses ahead."""
+        return self.copies or self.draft is not None
 
     @property
     def context_length(self) -> int | None:

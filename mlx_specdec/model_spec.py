@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .architecture import text_config
+from .request import COPY
 
 __all__ = ["MODEL_KINDS", "ModelSpec", "PairSpec", "count_parameters", "quantised_bytes"]
 
@@ -147,16 +148,29 @@ class ModelSpec:
 
 @dataclass(frozen=True, slots=True)
 class PairSpec:
-    """A target and the draft that proposes for it; ``draft`` None is plain decoding."""
+    """A target and the draft that proposes for it; ``draft`` None is plain decoding, unless
+    guesses are copied from the text (``copies``)."""
 
     target: ModelSpec
     draft: ModelSpec | None
+    copies: bool = False
 
     @property
     def name(self) -> str:
+        if self.copies:
+            return f"{self.target.alias}+{COPY}"
         return (
             self.target.alias if self.draft is None else f"{self.target.alias}+{self.draft.alias}"
         )
+
+    @property
+    def drafts(self) -> bool:
+        """Whether anything guesses ahead."""
+        return self.copies or self.draft is not None
+
+    def as_drafted(self, draft: bool | str) -> PairSpec:
+        """The pair of an answer whose settings say ``draft`` (see Settings)."""
+        return PairSpec(self.target, None, copies=True) if draft == COPY else self
 
     @property
     def specs(self) -> tuple[ModelSpec, ...]:

@@ -10,7 +10,20 @@ from .backend import mx
 from .noise import Noise
 from .request import GenerateRequest
 
-__all__ = ["Proposal", "Proposer"]
+__all__ = ["Glance", "Proposal", "Proposer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What a proposer knows of its next guess without any cost on the device.
+
+    Args:
+        token: the guess, where it is known already; None where making it takes a pass.
+        note: why it would propose nothing; empty when it would.
+    """
+
+    token: int | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,6 +70,11 @@ class Proposer(Protocol):
     def owed(self, context: list[int]) -> int:
         """Tokens of ``context`` that it would have to read before it could propose; may be asked
         before ``begin``. Costs nothing on the device."""
+        ...
+
+    def glance(self, context: list[int]) -> Glance:
+        """What it would guess to follow ``context``, as far as that costs nothing; may be asked
+        before ``begin``."""
         ...
 
     def propose(

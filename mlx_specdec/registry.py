@@ -18,6 +18,7 @@ from typing import Any
 
 from .errors import UnknownModelError, UsageError
 from .model_spec import MODEL_KINDS, ModelSpec, PairSpec, bits_in_name
+from .request import COPY
 
 __all__ = ["ModelSpec", "PairSpec", "Registry", "builtin_folder", "config_dir"]
 
@@ -115,7 +116,8 @@ class Registry:
     def resolve_pair(self, name: str, draft: str | None = None) -> PairSpec:
         """A pair from ``target+draft``, or from a target and the name of its draft.
 
-        ``draft`` None takes the target's default draft, ``none`` takes none.
+        ``draft`` None takes the target's default draft, ``none`` takes none, and ``copy`` copies
+        from the text, which takes none either.
 
         Raises:
             UnknownModelError: one of the two is not known.
@@ -127,6 +129,8 @@ class Registry:
         wanted = target.default_draft if draft is None else draft
         if not wanted or wanted.lower() == "none":
             return PairSpec(target, None)
+        if wanted.lower() == COPY:
+            return PairSpec(target, None, copies=True)
         return PairSpec(target, self.resolve(wanted))
 
 

@@ -10,6 +10,7 @@ from .errors import InvalidRequestError
 
 __all__ = [
     "AUTO",
+    "COPY",
     "DEFAULT_LOOKAHEAD",
     "LARGEST_LOOKAHEAD",
     "RULE_NAMES",
@@ -21,6 +22,8 @@ __all__ = [
 Lookahead = int | Literal["auto"]
 """Tokens guessed a round, or ``auto``: as many as this machine and this text pay for."""
 AUTO: Literal["auto"] = "auto"
+COPY: Literal["copy"] = "copy"
+"""In the place of a draft's name: guesses are copied from the text, and no model drafts."""
 # What the published costs of M3 to M5 chips pay for where seven or eight of ten guesses are kept.
 DEFAULT_LOOKAHEAD = 3
 LARGEST_LOOKAHEAD = 16

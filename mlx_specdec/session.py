@@ -10,7 +10,7 @@ from .answer import Answer
 from .backend import release_unused_memory
 from .conversation import THINK_START, Conversation, split_thinking
 from .costs.cost_table import CostTable
-from .costs.pair_costs import guessed_costs
+from .costs.pair_costs import PairCosts, guessed_costs
 from .errors import InvalidRequestError
 from .events import Event, Finished, Round
 from .forward import never
@@ -21,8 +21,10 @@ from .lookahead.policy import FixedLookahead, LookaheadPolicy
 from .memory_room import MemoryRoom, wired
 from .noise import Noise
 from .parts import Parts
+from .proposal import Proposer
 from .proposers.draft_model import DraftModelProposer
-from .request import AUTO, GenerateRequest
+from .proposers.ngram import NgramProposer
+from .request import AUTO, COPY, GenerateRequest
 from .settings import Settings
 from .speculative import SpeculativeDecoder
 from .standard import StandardDecoder
@@ -42,6 +44,7 @@ class Session:
         parts: what the decoders are made of.
         costs: what rounds cost here, as far as it is known; real rounds correct it, for every
             session that shares it. None starts from a guess by the models' sizes.
+        copying_costs: the same where guesses are copied; None is ``costs`` without the draft.
 
     Raises:
         CacheNotRewindableError: a model whose cache cannot take guesses back.
@@ -56,6 +59,7 @@ class Session:
         clock: Callable[[], float] = time.perf_counter,
         parts: Parts = Parts(),  # noqa: B008  frozen
         costs: CostTable | None = None,
+        copying_costs: CostTable | None = None,
     ) -> None:
         self.pair = pair
         self.kv_bits, self.kv_group_size, self.parts = kv_bits, kv_group_size, parts
@@ -71,14 +75,29 @@ class Session:
         cache: dict[str, Any] = {"kv_bits": kv_bits, "kv_group_size": kv_group_size}
         self.target = parts.target_runner(pair.target, **cache, clock=clock)
         self.standard = StandardDecoder(self.target)
-        self.speculative: SpeculativeDecoder | None = None
+        self.copying = self._decoder(NgramProposer())
+        self.copying_lookahead = self.lookahead
+        if not pair.copies:
+            known = self.lookahead.costs
+            free = CostTable(known.prior.without_draft(), known.scale_is_known)
+            self.copying_lookahead = LookaheadMemory(copying_costs or free)
+        self.speculative = self.copying if pair.copies else None
         self.proposer: DraftModelProposer | None = None
         if pair.draft is not None:
             draft = parts.draft_runner(pair.draft, **cache, clock=clock)
             self.proposer = parts.proposer(draft, clock)
-            self.speculative = SpeculativeDecoder(
-                self.target, self.proposer, rule_for=parts.rule_for, profile=parts.profile
-            )
+            self.speculative = self._decoder(self.proposer)
+
+    def _decoder(self, proposer: Proposer) -> SpeculativeDecoder:
+        return SpeculativeDecoder(
+            self.target, proposer, rule_for=self.parts.rule_for, profile=self.parts.profile
+        )
+
+    def take_costs(self, costs: PairCosts) -> None:
+        """Decide by costs that were measured here, whichever way is drafted."""
+        self.lookahead.costs.replace_prior(costs)
+        if self.copying_lookahead is not self.lookahead:
+            self.copying_lookahead.costs.replace_prior(costs.without_draft())
 
     def beside(self, clock: Callable[[], float]) -> Session:
         """A session over the same models with caches and a clock of its own: a lane of a race."""
@@ -89,6 +108,7 @@ class Session:
             clock=clock,
             parts=self.parts,
             costs=self.lookahead.costs,
+            copying_costs=self.copying_lookahead.costs,
         )
 
     def encode(self, text: str) -> list[int]:
@@ -149,19 +169,21 @@ class Session:
         )
         expected = len(prompt_tokens) + min(request.max_tokens or _SOME_TOKENS, _SOME_TOKENS)
         with wired(self.room, expected):
-            if settings.draft and self.speculative is not None and settings.lookahead != 0:
-                policy = self._policy(request)
-                yield from self.speculative.generate(generation, policy)
-                if answer.finish_reason != "cancelled":
-                    self.lookahead.end_answer(len(answer.emitted), generation.at())
-            else:
+            decoder, memory = self._drafting(settings)
+            if decoder is None:
                 yield from self.standard.generate(generation)
+                return
+            yield from decoder.generate(generation, _policy(request, memory))
+            if answer.finish_reason != "cancelled":
+                memory.end_answer(len(answer.emitted), generation.at())
 
-    def _policy(self, request: GenerateRequest) -> LookaheadPolicy:
-        """Who decides about guesses in one answer."""
-        if request.lookahead == AUTO:
-            return self.lookahead.begin_answer()
-        return FixedLookahead(request.lookahead)
+    def _drafting(self, settings: Settings) -> tuple[SpeculativeDecoder | None, LookaheadMemory]:
+        """What decodes with guesses, None for plain decoding, and what was learned of them."""
+        if not settings.draft or settings.lookahead == 0:
+            return None, self.lookahead
+        if settings.draft == COPY:
+            return self.copying, self.copying_lookahead
+        return self.speculative, self.lookahead
 
     def ask(
         self, text: str, settings: Settings, *, is_cancelled: Callable[[], bool] = never
@@ -197,12 +219,24 @@ class Session:
         """Forget the conversation and both caches."""
         self.conversation.clear()
         self.lookahead.forget_texts()
+        self.copying_lookahead.forget_texts()
         self.target.drop()
+        self.copying.proposer.close()
         if self.proposer is not None:
             self.proposer.close()
         release_unused_memory()
 
 
+def _policy(request: GenerateRequest, memory: LookaheadMemory) -> LookaheadPolicy:
+    """Who decides about guesses in one answer."""
+    if request.lookahead == AUTO:
+        return memory.begin_answer()
+    return FixedLookahead(request.lookahead)
+
+
 def _guessed(pair: Pair) -> CostTable:
-    draft_bytes = 0 if pair.draft is None else pair.draft.weight_bytes
-    return CostTable(guessed_costs(pair.target.weight_bytes, draft_bytes), scale_is_known=False)
+    if pair.draft is None:
+        costs = guessed_costs(pair.target.weight_bytes, 0).without_draft()
+    else:
+        costs = guessed_costs(pair.target.weight_bytes, pair.draft.weight_bytes)
+    return CostTable(costs, scale_is_known=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from .errors import InvalidRequestError
-from .request import AUTO, GenerateRequest, Lookahead, SamplingParams
+from .request import AUTO, COPY, GenerateRequest, Lookahead, SamplingParams
 
 __all__ = ["Settings", "settings_from"]
 
@@ -22,7 +22,8 @@ class Settings:
     Args:
         seed: None draws a fresh one for every answer.
         think: True or False for models that think; None leaves it to the chat template.
-        draft: False decodes with the target alone.
+        draft: True drafts as the pair does, False decodes with the target alone, ``copy`` copies
+            from the text, whatever draft is loaded.
     """
 
     sampling: SamplingParams = field(default_factory=SamplingParams)
@@ -33,7 +34,7 @@ class Settings:
     rule: str = "rejection"
     seed: int | None = None
     think: bool | None = None
-    draft: bool = True
+    draft: bool | Literal["copy"] = True
     detail: int = 0
     ignore_eos: bool = False
 
@@ -43,6 +44,10 @@ class Settings:
         Raises:
             InvalidRequestError: a setting outside its range.
         """
+        if self.draft not in (True, False, COPY):
+            raise InvalidRequestError(
+                f"draft {self.draft!r} is not a way to draft.", f"Take True, False or {COPY!r}."
+            )
         return GenerateRequest(
             prompt_tokens=tuple(prompt_tokens),
             sampling=self.sampling,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .acceptance import AcceptanceRule, TargetRows, rule_named
 from .backend import mx, read_floats
@@ -12,7 +12,6 @@ from .events import Emitted, Event, Round, Timings
 from .forward import Cancelled, ModelRunner
 from .generation import Generation
 from .lookahead.policy import (
-    FOREVER,
     Choice,
     FixedLookahead,
     LookaheadPolicy,
@@ -26,6 +25,8 @@ from .request import AUTO, DEFAULT_LOOKAHEAD
 from .standard import StandardDecoder, checked
 
 __all__ = ["SpeculativeDecoder"]
+
+_LOOK_AGAIN = 4  # plain rounds; asking is hidden behind a pass, so this costs nothing
 
 
 @dataclass
@@ -112,10 +113,18 @@ class SpeculativeDecoder:
     def _choose(
         self, generation: Generation, policy: LookaheadPolicy, in_flight: int = 0
     ) -> Choice:
-        """What to do next; tokens whose pass is running count as written."""
+        """What to do next; tokens whose pass is running count as written.
+
+        A proposer that has nothing to say parks the lane for one round. Parked for longer
+        although guesses cost nothing to know, the lane looks again soon: the text tells by itself
+        when they begin to come true.
+        """
         context = generation.tokens
+        glance = self.proposer.glance(context)
+        if glance.note:
+            return Choice(0, 1, glance.note)
         length = len(context) + in_flight
-        return policy.choose(
+        choice = policy.choose(
             Situation(
                 emitted_tokens=length - generation.answer.prompt_length,
                 context_length=length,
@@ -124,6 +133,9 @@ class SpeculativeDecoder:
                 elapsed_seconds=generation.at(),
             )
         )
+        if glance.token is not None and choice.num_rounds > _LOOK_AGAIN:
+            return replace(choice, num_rounds=_LOOK_AGAIN)
+        return choice
 
     def _plain(
         self,
@@ -138,9 +150,11 @@ class SpeculativeDecoder:
 
         It is asked while the last round's pass runs, so that where it stays parked the next one
         is queued by then: parked, the lane is as fast as the plain loop. Without ``asks`` the
-        stretch ends with ``choice``.
+        stretch ends with ``choice``. What a proposer would have guessed at no cost is judged by
+        the token that came, so that the policy goes on learning.
         """
         meter.switch()
+        guess: int | None = None
         following: Choice | None = None
 
         def go_on() -> tuple[int, str] | None:
@@ -153,7 +167,10 @@ class SpeculativeDecoder:
         ):
             seconds = meter.read(event.at)
             count = len(event.emitted)
-            policy.observe(RoundOutcome(0, 0, 0, count, event.position, seconds))
+            tested = int(guess is not None and count > 0)
+            kept = int(tested and event.emitted[0].token == guess)
+            policy.observe(RoundOutcome(0, kept, tested, count, event.position, seconds))
+            guess = self.proposer.glance(generation.tokens).token if asks else None
             meter.leave()
             yield event
             meter.come_back()
@@ -210,8 +227,8 @@ class SpeculativeDecoder:
     def _queue(
         self, generation: Generation, rule: AcceptanceRule, wanted: int
     ) -> _Pass | Choice | None:
-        """Build the guesses, the check and the verdict, and start them; or park for good, with
-        the reason. None when the reader wants no more.
+        """Build the guesses, the check and the verdict, and start them; or park for a round,
+        with the reason. None when the reader wants no more.
 
         One guess fewer than there is room for: the check brings a token of its own.
         """
@@ -227,7 +244,7 @@ class SpeculativeDecoder:
             generation.answer.finish_reason = "cancelled"
             return None
         if proposal.count == 0 and proposal.note:
-            return Choice(0, FOREVER, proposal.note)
+            return Choice(0, 1, proposal.note)
         drafted = self._edge(generation, proposal.tokens)
         known = context[self.target.length :]
         logits = self.target.extend(known, proposal.tokens if proposal.count else None)

@@ -14,7 +14,7 @@ from mlx_specdec.forward import ModelRunner
 from mlx_specdec.generation import Generation
 from mlx_specdec.loaded import LoadedModel, Pair
 from mlx_specdec.noise import Noise
-from mlx_specdec.proposal import Proposal
+from mlx_specdec.proposal import Glance, Proposal
 from mlx_specdec.proposers.draft_model import DraftModelProposer
 from mlx_specdec.request import RULE_NAMES, GenerateRequest, SamplingParams
 from mlx_specdec.session import Session
@@ -120,6 +120,9 @@ class PlannedProposer:
 
     def owed(self, context: list[int]) -> int:
         return 1
+
+    def glance(self, context: list[int]) -> Glance:
+        return Glance()
 
     def propose(
         self, context: list[int], lookahead: int, noise: Noise, round_index: int

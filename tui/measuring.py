@@ -85,6 +85,6 @@ def measured_prices(session: Session, seconds: float = SECONDS) -> Prices | None
     calibration = measured_calibration(session, key, seconds)
     if not calibration.is_usable:
         return None
-    session.lookahead.costs.replace_prior(calibration.costs)
+    session.take_costs(calibration.costs)
     keep_if_better(calibration)
     return calibration.prices(time.time(), 0)

@@ -159,7 +159,7 @@ def calibrate(
             session, key, seconds, clock=clock, is_cancelled=is_cancelled
         )
         if calibration.is_usable:
-            session.lookahead.costs.replace_prior(calibration.costs)
+            session.take_costs(calibration.costs)
             save_calibration(calibration)
         return calibration
 

@@ -24,7 +24,10 @@ def known_costs(pair: Pair, spec: PairSpec, kv_bits: int | None = None) -> CostT
     if published is not None:
         return CostTable(published)
     draft_bytes = 0 if pair.draft is None else pair.draft.weight_bytes
-    return CostTable(guessed_costs(pair.target.weight_bytes, draft_bytes), scale_is_known=False)
+    guessed = guessed_costs(pair.target.weight_bytes, draft_bytes)
+    if pair.draft is None:
+        guessed = guessed.without_draft()
+    return CostTable(guessed, scale_is_known=False)
 
 
 def calibration_key(pair: Pair, kv_bits: int | None = None) -> CalibrationKey:

@@ -6,7 +6,7 @@ pass dearer as the context grows, and a pass over more rows more so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ..errors import InvalidRequestError
@@ -76,6 +76,11 @@ class PairCosts:
         below, above, share = self._around(context_length)
         low = below.draft_seconds(1)
         return low + share * (above.draft_seconds(1) - low)
+
+    def without_draft(self) -> PairCosts:
+        """The same target where guesses cost nothing: they are copied, not drafted."""
+        free = tuple((length, replace(model, draft_cost=0.0)) for length, model in self.by_context)
+        return replace(self, by_context=free, draft_prefill_seconds=0.0)
 
     def _around(self, context_length: int) -> tuple[LatencyModel, LatencyModel, float]:
         first_length, first = self.by_context[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -51,6 +51,11 @@ class Prices:
     source: Source
     words: str
     costs: PairCosts | None = None
+
+    def without_draft(self) -> Prices:
+        """The same where guesses cost nothing: they are copied, not drafted."""
+        costs = None if self.costs is None else self.costs.without_draft()
+        return replace(self, model=replace(self.model, draft_cost=0.0), costs=costs)
 
 
 def known_prices(

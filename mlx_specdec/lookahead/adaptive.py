@@ -122,7 +122,7 @@ class AdaptiveLookahead:
 
     def observe(self, outcome: RoundOutcome) -> None:
         """See LookaheadPolicy."""
-        if outcome.lookahead:
+        if outcome.num_tested:
             self._belief.observe(outcome.num_accepted, outcome.num_tested)
         self._belief.pass_by(outcome.num_emitted)
         context = outcome.context_length

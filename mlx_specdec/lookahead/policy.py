@@ -57,7 +57,8 @@ class RoundOutcome:
     Args:
         lookahead: tokens that were proposed.
         num_accepted: kept.
-        num_tested: looked at by the rule and part of the text: the kept ones and the miss.
+        num_tested: looked at by the rule and part of the text: the kept ones and the miss. Of a
+            plain round 1 where its token was guessed at no cost, though not proposed.
         num_emitted: tokens that joined the answer.
         context_length: tokens of prompt and answer when it began.
         seconds: of the whole round; None at an edge (after a switch, a pause, a cut).

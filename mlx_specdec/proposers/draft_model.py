@@ -10,7 +10,7 @@ from ..distributions import History, scaled_scores, softmax
 from ..draws import draw_by_cdf
 from ..forward import ModelRunner, common_prefix, never
 from ..noise import Noise, uploaded
-from ..proposal import Proposal
+from ..proposal import Glance, Proposal
 from ..request import GenerateRequest, SamplingParams
 
 __all__ = ["DraftModelProposer"]
@@ -61,6 +61,12 @@ class DraftModelProposer:
             return len(context) - self.runner.length
         return len(context) - common_prefix(self.runner.read, context)
 
+    def glance(self, context: list[int]) -> Glance:
+        limit = self.runner.loaded.context_length
+        if limit is not None and len(context) >= limit:
+            return Glance(note=f"not drafting: the draft's context of {limit} is full")
+        return Glance()
+
     def propose(
         self, context: list[int], lookahead: int, noise: Noise, round_index: int
     ) -> Proposal:
@@ -68,9 +74,7 @@ class DraftModelProposer:
         if limit is not None and len(context) + lookahead > limit:
             lookahead = limit - len(context)
         if lookahead <= 0:
-            if limit is not None and len(context) >= limit:
-                return Proposal.nothing(f"not drafting: the draft's context of {limit} is full")
-            return Proposal.nothing("")
+            return Proposal.nothing(self.glance(context).note)
         self._context = context
         started = self._clock()
         owed = len(context) - self.runner.length

@@ -137,7 +137,7 @@ class Race:
         self._lanes = []
         for name in LANES:
             lane_clock = LaneClock(clock)
-            wanted = seeded.changed(draft=settings.draft and name == SPECULATIVE)
+            wanted = seeded.changed(draft=settings.draft if name == SPECULATIVE else False)
             beside = session.beside(lane_clock)
             beside.context_length = _half_the_room(session)
             self._lanes.append(_Lane(name, beside, wanted, lane_clock))

@@ -167,6 +167,9 @@ def test_pairs(registry: Registry) -> None:
     assert registry.resolve_pair("qwen3-14b").name == "qwen3-14b+qwen3-0.6b"
     assert registry.resolve_pair("qwen3-14b", "none").specs == (registry.resolve("qwen3-14b"),)
     assert registry.resolve_pair("tiny").name == "tiny+tiny-draft"
+    copying = registry.resolve_pair("qwen3-14b+copy")
+    assert (copying.name, copying.copies, copying.draft) == ("qwen3-14b+copy", True, None)
+    assert registry.resolve_pair("tiny", "COPY") == registry.resolve_pair("tiny").as_drafted("copy")
     assert registry.resolve_pair("qwen3-0.6b").draft is None
     with pytest.raises(UnknownModelError, match=r"Did you mean qwen3-0\.6b\?"):
         registry.resolve_pair("qwen3-14b+qwen3-06b")
