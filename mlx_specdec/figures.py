@@ -6,6 +6,7 @@ from pathlib import Path
 
 from .metrics import Metrics
 from .model_spec import ModelSpec, PairSpec
+from .request import COPY
 
 __all__ = [
     "acceptance",
@@ -106,12 +107,17 @@ def short_name(spec: ModelSpec) -> str:
 
 def pair_names(pair: PairSpec, joint: str = " + ") -> str:
     """Both in short: ``qwen3-14b + qwen3-0.6b``."""
-    return joint.join(short_name(spec) for spec in pair.specs)
+    names = [short_name(spec) for spec in pair.specs]
+    return joint.join([*names, COPY] if pair.copies else names)
 
 
-def pair_label(target: ModelSpec, draft: ModelSpec | None) -> str:
-    """``Qwen3-14B-4bit + 0.6B``: of the draft only what differs; a toy pair says so."""
+def pair_label(pair: PairSpec) -> str:
+    """``Qwen3-14B-4bit + 0.6B``: of the draft only what differs; a toy pair says so. Without a
+    draft ``Qwen3-14B-4bit``, or ``Qwen3-14B-4bit + copy``."""
+    target, draft = pair.target, pair.draft
     first = model_label(target)
+    if pair.copies:
+        return f"toy {first} + {COPY}" if target.built_in else f"{first} + {COPY}"
     if draft is None:
         return first
     second = model_label(draft)

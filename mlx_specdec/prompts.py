@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["PROMPTS", "Prompt", "default_prompt", "prompt_named"]
+__all__ = ["EDITS", "PROMPTS", "Prompt", "default_prompt", "edit_prompt", "prompt_named"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,41 @@ _PROSE_2 = """Continue this speech:
 Fellow citizens: we meet today at a time when the people of this nation ask much of their
 government, and have a right to ask it."""
 
+_EDIT_1 = '''Rename total to order_price in this file and give back the whole file, nothing else:
+
+def total(items, rate):
+    """Price of all items, tax included."""
+    price = 0
+    for item in items:
+        price += item.price * item.count
+    return price * (1 + rate)
+
+
+def receipt(items, rate):
+    """One line an item, and what they come to."""
+    lines = [f"{item.count} x {item.name}" for item in items]
+    lines.append(f"total {total(items, rate):.2f}")
+    return lines
+'''
+_EDIT_2 = """Continue this Python code:
+
+class Point:
+    def __init__(self, x, y):
+        self.x = x
+        self.y = y
+
+    def __add__(self, other):
+        return Point(self.x + other.x, self.y + other.y)
+
+    def __sub__(self, other):
+        return Point(self.x - other.x, self.y - other.y)
+
+    def __mul__(self, other):
+        return Point(self.x * other.x, self.y * other.y)
+
+    def __truediv__(self, other):
+"""
+
 # Several words make a long answer, which is what a speed can be measured on.
 _LIST = "Explain these words: {}"
 
@@ -79,10 +114,21 @@ PROMPTS = (
     ),
 )
 
+EDITS = (
+    Prompt("edit-1", "edit", _EDIT_1),
+    Prompt("edit-2", "edit", _EDIT_2, True),  # a toy cannot edit, but it repeats what repeats
+)
+"""Apart from the others: what copying is for, and no fair sample of what a draft gains."""
+
 
 def prompt_named(name: str) -> Prompt | None:
     """The built-in prompt of that id; None when there is none."""
-    return next((prompt for prompt in PROMPTS if prompt.id == name), None)
+    return next((prompt for prompt in (*PROMPTS, *EDITS) if prompt.id == name), None)
+
+
+def edit_prompt(for_toy: bool) -> Prompt:
+    """What is asked to see what copying gains: an answer that repeats most of its prompt."""
+    return next(prompt for prompt in EDITS if prompt.for_toy == for_toy)
 
 
 def default_prompt(for_toy: bool) -> Prompt:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mlx_specdec.costs.prices import Prices
 from mlx_specdec.events import Event, Round
@@ -79,15 +79,25 @@ def _header_words(header: RecordingHeader) -> str:
 
 
 def _chat(state: AppState, replies: Sequence[Sequence[Event]], whose: str, words: str) -> Scope:
-    names = ModelNames()
+    names, prices = ModelNames(), reply_prices(state)
     if state.pair is not None and not state.is_toy:
         draft = state.pair.draft
         names = ModelNames(
             size_word(state.pair.target) or "target",
             (size_word(draft) if draft is not None else "") or "draft",
         )
-    view = ledger_view(replies, reply_prices(state), names)
+    if _are_copied(replies):
+        names = replace(names, draft="copying")
+        prices = None if prices is None else prices.without_draft()
+    view = ledger_view(replies, prices, names)
     return Scope(whose, words, pair_words(state), view)
+
+
+def _are_copied(replies: Sequence[Sequence[Event]]) -> bool:
+    """Whether the last guess of all was copied from the text."""
+    rounds = [event for events in replies for event in events if isinstance(event, Round)]
+    guesses = [guess for event in rounds for guess in event.proposed]
+    return bool(guesses) and guesses[-1].draft_prob is None
 
 
 def reply_prices(state: AppState) -> Prices | None:

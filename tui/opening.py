@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mlx_specdec.errors import ModelNotFoundError
 from mlx_specdec.events import Event, Failed
+from mlx_specdec.last_pair import draft_name, spec_name
 from mlx_specdec.model_spec import ModelSpec, PairSpec
 from mlx_specdec.prompts import Prompt
 from mlx_specdec.registry import Registry
@@ -219,8 +220,8 @@ class OpeningJob:
         self._before_load()
         wanted, began = self._request, time.perf_counter()
         engine = load(
-            _name(pair.target),
-            _name(pair.draft) if pair.draft is not None else "none",
+            spec_name(pair.target),
+            draft_name(pair),
             kv_bits=wanted.kv_bits,
             kv_group_size=wanted.kv_group_size,
             trust_remote_code=wanted.trust_remote_code,
@@ -232,10 +233,6 @@ class OpeningJob:
             return
         seconds = time.perf_counter() - began
         self._set(phase="ready", engine=engine, facts=_facts(engine, pair), seconds=seconds)
-
-
-def _name(spec: ModelSpec) -> str:
-    return str(spec.path) if spec.path is not None and not spec.repo else spec.alias
 
 
 def _stored(pair: PairSpec) -> int:

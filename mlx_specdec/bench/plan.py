@@ -55,12 +55,14 @@ def arms_named(
     baseline_lookahead: int | None,
     is_drafting: bool = True,
     is_profiled: bool = False,
+    baseline_drafts: bool = True,
 ) -> tuple[Arm, ...]:
     """Plain decoding, every lookahead under every rule, and mlx-lm's two loops.
 
     Args:
         baseline_lookahead: of mlx-lm's speculative loop; None leaves mlx-lm out.
         is_drafting: False for a target alone.
+        baseline_drafts: False where no model drafts; mlx-lm's loop cannot copy.
         is_profiled: the longest fixed lookahead once more, with its phases measured.
     """
     arms = [PLAIN]
@@ -75,7 +77,7 @@ def arms_named(
         arms.append(replace(longest, name=f"{longest.name}, profiled", profile=True))
     if baseline_lookahead is not None:
         arms.append(Arm("mlx-lm plain", None, baseline=True))
-        if is_drafting:
+        if is_drafting and baseline_drafts:
             name = f"mlx-lm, {baseline_lookahead} drafted"
             arms.append(Arm(name, baseline_lookahead, "match", baseline=True))
     return tuple(arms)

@@ -7,9 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import UsageError
+from ..request import COPY
 from ..settings import Settings, settings_from
 
-__all__ = ["COMMANDS", "ChatCommand", "changed_settings", "completions", "parse_command"]
+__all__ = [
+    "COMMANDS",
+    "ChatCommand",
+    "changed_settings",
+    "completions",
+    "drafting_words",
+    "parse_command",
+]
 
 _FOR_THE_MODEL = ("/think", "/no_think")  # words of some models' own
 
@@ -30,7 +38,7 @@ class ChatCommand:
 _TABLE = (
     ChatCommand("/system", "TEXT", "what the model is told beforehand; alone: nothing"),
     ChatCommand("/clear", "", "forget the conversation"),
-    ChatCommand("/draft", "on|off", "with or without guesses ahead"),
+    ChatCommand("/draft", "on|off|copy", "guesses ahead, none, or copied from the text"),
     ChatCommand("/temp", "N", "the temperature; 0 is the likeliest word"),
     ChatCommand("/lookahead", "N|auto", "tokens guessed a round, 0 to 16"),
     ChatCommand("/resume", "NAME", "go on with a chat kept before"),
@@ -39,7 +47,7 @@ _TABLE = (
 )
 COMMANDS = {command.name: command for command in _TABLE}
 _SYNONYMS = {"/exit": "/quit", "/q": "/quit", "/temperature": "/temp", "/?": "/help"}
-_WORDS = {"/draft": ("on", "off"), "/lookahead": ("auto", "0", "2", "3", "4"), "/temp": ()}
+_WORDS = {"/draft": ("on", "off", "copy"), "/lookahead": ("auto", "0", "2", "3", "4"), "/temp": ()}
 
 
 def parse_command(line: str) -> tuple[ChatCommand, str] | None:
@@ -92,7 +100,7 @@ def completions(line: str, chats: Sequence[str] = ()) -> list[tuple[str, str]]:
 
 
 def _about(command: ChatCommand) -> str:
-    return f"{command.usage:<8} {command.words}"
+    return f"{command.usage:<11} {command.words}"
 
 
 def changed_settings(
@@ -111,11 +119,23 @@ def changed_settings(
 
 
 def _draft(word: str, settings: Settings, has_draft: bool) -> tuple[Settings, str]:
-    if word not in ("on", "off"):
-        raise UsageError("Say /draft on or /draft off.")
-    if not has_draft:
+    if word not in ("on", "off", COPY):
+        raise UsageError("Say /draft on, /draft off or /draft copy.")
+    if word == COPY:
+        said = "Guesses are copied from the text from the next reply on."
+        return settings.changed(draft=COPY), said
+    if not has_draft and settings.draft != COPY:
+        raise UsageError("No draft is loaded.", "Start again with --draft NAME, or /draft copy.")
+    if not has_draft and word == "on":
         raise UsageError("No draft is loaded.", "Start again with --draft NAME.")
     return settings.changed(draft=word == "on"), f"Drafting is {word} from the next reply on."
+
+
+def drafting_words(settings: Settings, has_draft: bool) -> str:
+    """``drafting on``, ``drafting off`` or ``copying``."""
+    if settings.draft == COPY:
+        return "copying"
+    return f"drafting {'on' if settings.draft and has_draft else 'off'}"
 
 
 def _temperature(word: str, settings: Settings) -> tuple[Settings, str]:

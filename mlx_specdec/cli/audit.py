@@ -80,6 +80,11 @@ def _run(args: argparse.Namespace, terminal: Terminal) -> int:
     registry = Registry.load()
     args.target = args.target or "tiny"
     pair = wanted_pair(args, registry)
+    if pair.copies:
+        raise UsageError(
+            "An audit compares a draft's law with its target's, and a copy has none.",
+            "Name a draft, or leave --draft out.",
+        )
     if pair.draft is None:
         raise UsageError(
             f"An audit checks drafting, and {pair.target.alias} has no draft here.",

@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     registry = Registry.load()
     args.target = args.target or "tiny"
     pair = wanted_pair(args, registry)
-    plan = _plan(args, is_drafting=pair.draft is not None)
+    plan = _plan(args, pair)
     if args.plot and not Path(args.plot).absolute().parent.is_dir():
         raise InvalidRequestError(
             f"There is no folder for {args.plot}.", "Make it first, or name another."
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _plan(args: argparse.Namespace, is_drafting: bool) -> BenchPlan:
+def _plan(args: argparse.Namespace, pair: PairSpec) -> BenchPlan:
     from ..bench.plan import BenchPlan, arms_named
 
     if args.lookahead is not None and args.lookaheads is not None:
@@ -116,8 +116,9 @@ def _plan(args: argparse.Namespace, is_drafting: bool) -> BenchPlan:
             tuple(_lookahead(word) for word in listed.split(",")),
             rules,
             None if args.no_baseline else BASELINE_LOOKAHEAD,
-            is_drafting,
+            pair.drafts,
             is_profiled=not args.quick,
+            baseline_drafts=pair.draft is not None,
         ),
         repeats,
         settings,
@@ -186,7 +187,7 @@ def _measure(
 
 def _prices(args: argparse.Namespace, terminal: Terminal, engine: Engine) -> Prices | None:
     """What passes cost here, measured before anything is predicted; None without a draft."""
-    if engine.pair.draft is None:
+    if not engine.pair.drafts:
         return None
     from ..costs.calibrate import calibrate
 
@@ -226,7 +227,7 @@ def _place(pair: PairSpec, engine: Engine) -> BenchPlace:
     from ..this_machine import machine_label, power_source, versions
 
     return BenchPlace(
-        pair=pair_label(pair.target, pair.draft),
+        pair=pair_label(pair),
         quantization=engine.pair.target.quantisation,
         machine=machine_label(),
         power=power_source(),

@@ -12,7 +12,7 @@ from ..chat.settings import kept_settings, resumed_settings
 from ..chat.store import ChatStore
 from ..errors import ModelNotFoundError, SpecdecError
 from ..figures import pair_names
-from ..last_pair import remember_pair, spec_name
+from ..last_pair import draft_name, remember_pair, spec_name
 from ..model_spec import PairSpec
 from ..registry import Registry
 from ..settings import Settings, settings_from
@@ -126,8 +126,7 @@ def _loop(
         conversation.messages[:] = [turn.message for turn in resumed.turns]
     conversation.system = system
     settings = explicit_settings(args, settings)
-    names_kept = (spec_name(pair.target), spec_name(pair.draft) if pair.draft else "none")
-    header = ChatHeader(*names_kept, kept_settings(settings), system)
+    header = ChatHeader(spec_name(pair.target), draft_name(pair), kept_settings(settings), system)
     kept = ChatFile(None if args.no_save else store, header, resumed)
     try:
         return ChatLoop(terminal, engine, pair, settings, Interrupts(), kept).run()

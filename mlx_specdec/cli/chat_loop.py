@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..chat.commands import COMMANDS, changed_settings, parse_command
+from ..chat.commands import COMMANDS, changed_settings, drafting_words, parse_command
 from ..chat.file import ChatFile
 from ..chat.reply_track import ReplyTrack
 from ..chat.settings import kept_settings
@@ -100,6 +100,8 @@ class ChatLoop:
             self._terminal.note(f"not answered, so not part of it: {chat.unanswered}")
 
     def _mode(self) -> str:
+        if self._pair.copies:
+            return ", copying instead of drafting"
         return "" if self._pair.draft is not None else ", not drafting"
 
     def _read(self) -> str | None:
@@ -155,7 +157,7 @@ class ChatLoop:
         elif name == "/resume":
             raise UsageError("A chat is chosen at the start: mlx-specdec chat --resume NAME.")
         else:
-            has_draft = self._pair.draft is not None
+            has_draft = self._pair.drafts
             self._settings, words = changed_settings(name, rest, self._settings, has_draft)
             self._kept.set_settings(kept_settings(self._settings))
             say(words)
@@ -220,6 +222,6 @@ class ChatLoop:
             f"{'-' if per_pass is None else f'{per_pass:.2f}'} per target pass, "
             f"first token {seconds(whole.ttft_seconds)} (median)",
             f"  {acceptance(whole)}; lookahead {self._settings.lookahead}, "
-            f"drafting {'on' if self._settings.draft and self._pair.draft else 'off'}, "
+            f"{drafting_words(self._settings, self._pair.drafts)}, "
             f"temperature {self._settings.sampling.temperature:g}",
         ]

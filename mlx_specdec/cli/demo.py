@@ -8,7 +8,8 @@ from typing import cast
 
 from ..errors import InvalidRequestError
 from ..ledger.last_run import remember_run
-from ..prompts import PROMPTS, Prompt, default_prompt, prompt_named
+from ..model_spec import PairSpec
+from ..prompts import PROMPTS, Prompt, default_prompt, edit_prompt, prompt_named
 from ..registry import Registry
 from ..settings import Settings
 from .app_opening import open_race, wants_app
@@ -83,18 +84,18 @@ def _run_here(args: argparse.Namespace, terminal: Terminal, race: RaceOptions) -
     registry = Registry.load()
     args.target = args.target or "tiny"
     pair = wanted_pair(args, registry)
-    if pair.draft is None:
+    if not pair.drafts:
         raise InvalidRequestError(
             f"A demo compares with drafting, and {pair.target.alias} has no draft here.",
-            "Name one: --draft NAME, of the same family.",
+            "Name one: --draft NAME, of the same family, or --draft copy.",
         )
     if wants_app(args, terminal):
         own = args.words is not None or args.prompt is not None
-        prompt = _prompt(args, is_toy=bool(pair.target.built_in))
+        prompt = _prompt(args, pair)
         return open_race(args, explicit_settings(args, DEFAULTS), prompt if own else None)
     settings = _settings(args, is_toy=bool(pair.target.built_in))
     options, system = template_options(args), proper_text(args.system_prompt or "")
-    prompt = _prompt(args, is_toy=bool(pair.target.built_in))
+    prompt = _prompt(args, pair)
     go_offline_if_asked(args)
     engine, pair = open_engine(args, terminal, pair, registry)
     # Imported after the question before a download: these import MLX.
@@ -127,12 +128,13 @@ def _settings(args: argparse.Namespace, is_toy: bool) -> Settings:
     return settings if settings.seed is not None else settings.changed(seed=secrets.randbits(31))
 
 
-def _prompt(args: argparse.Namespace, is_toy: bool) -> Prompt:
+def _prompt(args: argparse.Namespace, pair: PairSpec) -> Prompt:
     if args.words is not None and args.prompt is not None:
         raise InvalidRequestError("There are two prompts.", "Give one.")
     words = args.words if args.words is not None else args.prompt
     if words is None:
-        return default_prompt(is_toy)
+        is_toy = bool(pair.target.built_in)
+        return edit_prompt(is_toy) if pair.copies else default_prompt(is_toy)
     if not words.strip():
         raise InvalidRequestError("The prompt is empty.", "Give at least one word.")
     return prompt_named(words) or Prompt("", "own", proper_text(words))

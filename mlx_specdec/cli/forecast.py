@@ -93,6 +93,11 @@ def show_forecast(terminal: Terminal, args: argparse.Namespace, pair: PairSpec) 
     Args:
         args: context, seconds, chip, formats, shapes, plot, json.
     """
+    if pair.copies:
+        raise InvalidRequestError(
+            "How much can be copied depends on the text alone, so it cannot be forecast.",
+            "Race it on your own text: mlx-specdec demo --draft copy.",
+        )
     status = StatusLine(terminal)
     if args.formats:  # both together take the time that was given
         args.seconds /= 2

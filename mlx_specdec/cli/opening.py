@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import ModelNotFoundError, SpecdecError
 from ..figures import pair_names
-from ..model_spec import ModelSpec, PairSpec
+from ..last_pair import draft_name, spec_name
+from ..model_spec import PairSpec
 from ..registry import Registry
 from .terminal import Terminal
 
@@ -50,8 +51,8 @@ def open_engine(
     began = time.perf_counter()
     try:
         engine = load(
-            _name(pair.target),
-            _name(pair.draft) if pair.draft is not None else "none",
+            spec_name(pair.target),
+            draft_name(pair),
             kv_bits=args.kv_bits,
             kv_group_size=args.kv_group_size,
             trust_remote_code=args.trust_remote_code,
@@ -145,7 +146,3 @@ def _ended(end: Callable[[], None], work: Callable[[], object]) -> None:
         work()
     finally:
         end()
-
-
-def _name(spec: ModelSpec) -> str:
-    return str(spec.path) if spec.path is not None and not spec.repo else spec.alias

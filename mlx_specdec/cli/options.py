@@ -47,7 +47,7 @@ def add_pair_options(parser: argparse.ArgumentParser, target: str, draft: str) -
         metavar="NAME",
         help=f"model that answers: a name, org/name, {target}",
     )
-    add("--draft", metavar="NAME", help=f"model that guesses ahead, or none {draft}")
+    add("--draft", metavar="NAME", help=f"model that guesses ahead, copy, or none {draft}")
     words = "tokens guessed a round, 0 to 16 (default: auto)"
     add("--lookahead", type=lookahead_value, metavar="N", help=words)
     synonym = cast(CommandParser, parser).synonym

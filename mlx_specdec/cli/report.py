@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from .. import __version__
 from ..metrics import Metrics, to_json
 from ..model_spec import ModelSpec, PairSpec
+from ..request import COPY
 from ..settings import Settings
 from .terminal import Terminal
 
@@ -65,8 +66,8 @@ def reply_fields(reply: Answered, settings: Settings, spec: PairSpec, pair: Pair
 
 
 def model_fields(spec: PairSpec, pair: Pair) -> dict[str, Any]:
-    """Target and draft; the draft is null in plain decoding."""
-    draft = None
+    """Target and draft; the draft is null in plain decoding, a name alone where it copies."""
+    draft = {"name": COPY} if pair.copies else None
     if spec.draft is not None and pair.draft is not None:
         draft = _model(spec.draft, pair.draft)
     return {"target": _model(spec.target, pair.target), "draft": draft}

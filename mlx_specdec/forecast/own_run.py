@@ -12,7 +12,8 @@ __all__ = ["foretell", "settle"]
 
 
 def foretell(pair: PairSpec, settings: Settings, prompt: Prompt, context: int) -> Prediction | None:
-    """What the run to come should gain, written down; None where too little is known.
+    """What the run to come should gain, written down; None where too little is known. How much
+    can be copied is the text's own affair, so of copying nothing is foretold.
 
     Args:
         context: tokens of the prompt.
@@ -22,6 +23,8 @@ def foretell(pair: PairSpec, settings: Settings, prompt: Prompt, context: int) -
     from .log import ForecastLog
     from .run_forecast import forecast_run, prompt_key
 
+    if pair.as_drafted(settings.draft).copies:
+        return None
     machine = this_machine()
     prices = prices_here(pair, machine, context)
     if prices is not None and pair.target.built_in and prices.source == "published":
@@ -43,5 +46,5 @@ def settle(
     from .log import ForecastLog
     from .run_forecast import prompt_key, score_run
 
-    key = prompt_key(prompt.id, prompt.text)
+    pair, key = pair.as_drafted(settings.draft), prompt_key(prompt.id, prompt.text)
     return score_run(ForecastLog(), said, pair, settings, key, plain, drafting, speedup)

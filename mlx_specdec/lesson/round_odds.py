@@ -50,13 +50,16 @@ def with_detail(
     before = [t.token for each in rounds if each.index < index for t in each.emitted]
     tokens = [*prompt_tokens, *before]
     pair = session.pair
-    if pair.draft is None or len(tokens) != event.position:
+    is_copied = all(guess.draft_prob is None for guess in event.proposed)
+    if (pair.draft is None and not is_copied) or len(tokens) != event.position:
         raise _other("another prompt or another system prompt")
     request = settings.request(prompt_tokens)
     guesses = [guess.token for guess in event.proposed]
     width = session.width
     target = _laws(pair.target, tokens, guesses, request.sampling, width)
-    draft = _laws(pair.draft, tokens, guesses[:-1], request.drafting_params, width)
+    draft = np.array([np.eye(1, width, token)[0] for token in guesses])  # where it was copied
+    if pair.draft is not None and not is_copied:
+        draft = _laws(pair.draft, tokens, guesses[:-1], request.drafting_params, width)
     for place, guess in enumerate(event.proposed):
         known = [(guess.target_prob, target[place])]
         if guess.draft_prob is not None:
@@ -66,10 +69,7 @@ def with_detail(
     texts = _texts(pair.tokenizer)
     rows = []
     for place in range(len(guesses) + 1):
-        q = np.zeros(width)
-        if place < len(guesses):
-            is_copied = event.proposed[place].draft_prob is None
-            q = np.eye(1, width, guesses[place])[0] if is_copied else draft[place]
+        q = draft[place] if place < len(guesses) else np.zeros(width)
         rows.append(row_detail(target[place], q, _scale(event, place, settings), texts))
     return replace(event, detail=tuple(rows))
 

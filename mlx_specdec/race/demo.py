@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..engine import Engine
+from ..request import COPY
 from ..settings import Settings
 from .demo_result import DemoResult, Lane, demo_result
 from .difference import Difference, first_difference
@@ -37,8 +38,9 @@ def run_demo(
         SpecdecError: what went wrong in a race.
     """
     if header is None:
-        draft = engine.pair.draft
-        header = RecordingHeader(engine.pair.target.name, draft.name if draft is not None else "")
+        pair = engine.pair
+        drafted = COPY if pair.copies else pair.draft.name if pair.draft is not None else ""
+        header = RecordingHeader(pair.target.name, drafted)
     races = []
     for run in range(1, runs + 1):
         on_run(run)

@@ -11,7 +11,7 @@ from ..figures import acceptance, by_position, pair_label, percent, rate, second
 from ..forecast.prediction import Score, score_words
 from ..metrics import Metrics
 from ..model_spec import PairSpec
-from ..request import AUTO
+from ..request import AUTO, COPY
 from ..settings import Settings
 from .demo_result import DemoResult, Lane
 
@@ -83,6 +83,8 @@ def _undrafted(result: DemoResult) -> str:
     notes = [event.note for event in events if isinstance(event, Round) and event.note]
     if not notes:
         return "Nothing was drafted, so there is nothing to gain."
+    if result.race is not None and result.race.header.draft == COPY:
+        return f"Nothing was copied, and nothing is lost: {notes[-1].partition(': ')[2]}."
     return f"Drafting does not pay here, so it was parked and nothing is lost: {notes[-1]}."
 
 
@@ -222,5 +224,5 @@ def share_line(result: DemoResult, settings: Settings, where: Circumstances) -> 
         where.power,
         f"mlx {where.mlx_version}",
     )
-    label = pair_label(where.pair.target, where.pair.draft)
+    label = pair_label(where.pair)
     return f"{label}, {where.machine}: " + ", ".join(part for part in parts if part)

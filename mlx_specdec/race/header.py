@@ -13,6 +13,7 @@ from ..figures import pair_label
 from ..model_spec import ModelSpec, PairSpec
 from ..prompts import Prompt
 from ..registry import Registry
+from ..request import COPY
 from ..settings import Settings
 from .recording import RecordingHeader
 
@@ -50,7 +51,7 @@ def share_name(header: RecordingHeader) -> str:
     where the models are not known here. A toy pair says so."""
     pair = pair_of(header)
     if pair is not None:
-        return pair_label(pair.target, pair.draft)
+        return pair_label(pair)
     names = header_names(header)
     return f"toy pair {names}" if header.is_toy else names
 
@@ -71,6 +72,7 @@ def race_header(
         machine, power, versions: as in ``this_machine``; empty where they are not known.
         date: when; None leaves it out.
     """
+    pair = pair.as_drafted(settings.draft)
     target, draft = pair.target, pair.draft
     chip = chip_of(machine)
     facts: dict[str, Any] = {
@@ -84,7 +86,7 @@ def race_header(
     }
     return RecordingHeader(
         target=target.alias,
-        draft=draft.alias if draft is not None else "",
+        draft=COPY if pair.copies else draft.alias if draft is not None else "",
         target_size=size_word(target),
         prompt_id=prompt.id,
         prompt=prompt.text,

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from ..costs.machines import Chip, chip_of
 from ..costs.prices import Prices, known_prices, run_prices
 from ..costs.store import calibration_of
+from ..figures import pair_names
 from ..ledger.account import ModelNames
 from ..registry import Registry
+from ..request import COPY
 from .header import pair_of
 from .recording import Recording, RecordingHeader
 from .retiming import TABLE_PAIR
@@ -38,6 +40,7 @@ def race_prices(recording: Recording) -> Prices | None:
     return run_prices(
         recording.standard,
         recording.speculative,
+        0.0 if recording.header.draft == COPY else None,
         standard_edges=recording.standard_edges,
         speculative_edges=recording.speculative_edges,
     )
@@ -47,7 +50,7 @@ def known_of(header: RecordingHeader) -> Prices | None:
     """What is known of the machine that a header names, without the run itself."""
     pair = pair_of(header)
     if header.retimed and header.is_toy:  # its clock is that of the pair which stands in for it
-        pair = Registry.load().resolve_pair(*TABLE_PAIR)
+        pair = Registry.load().resolve_pair(*TABLE_PAIR).as_drafted(header.draft)
     if pair is None:
         return None
     chip = chip_of(header.retimed or header.chip or header.machine)
@@ -59,12 +62,14 @@ def known_of(header: RecordingHeader) -> Prices | None:
         return None  # the tables are of models a thousand times as large
     known = known_prices(pair, _Machine(chip), calibration, time.time())
     if known is not None and header.retimed and header.is_toy:
-        return replace(known, words=f"{known.words} with {' and '.join(TABLE_PAIR)}")
+        return replace(known, words=f"{known.words} with {pair_names(pair, ' and ')}")
     return known
 
 
 def names_in(header: RecordingHeader) -> ModelNames:
-    """Sizes, where the models have one worth a word."""
-    if header.is_toy:
-        return ModelNames()
-    return ModelNames(header.target_size or "target", header.draft_size or "draft")
+    """Sizes, where the models have one worth a word; ``copying`` where no model drafted."""
+    target = "" if header.is_toy else header.target_size
+    if header.draft == COPY:
+        return ModelNames(target or "target", "copying")
+    draft = "" if header.is_toy else header.draft_size
+    return ModelNames(target or "target", draft or "draft")

@@ -16,6 +16,7 @@ from ..costs.machines import CHIPS, Chip, chip_of
 from ..costs.pair_costs import PairCosts, published_costs
 from ..errors import InvalidRequestError
 from ..events import Event, Failed, Finished, Prefilled, Round, Timings
+from ..figures import pair_names
 from ..ledger.latency import LatencyModel
 from ..metrics import fold
 from ..model_spec import PairSpec
@@ -89,10 +90,10 @@ def _costs(header: RecordingHeader, chip: Chip, pair: PairSpec | None) -> tuple[
     costs = published_costs(chip, recorded.target, recorded.draft) if recorded else None
     if costs is not None:
         return costs, ""
-    stand_in = registry.resolve_pair(*TABLE_PAIR)
+    stand_in = registry.resolve_pair(*TABLE_PAIR).as_drafted(header.draft)
     costs = published_costs(chip, stand_in.target, stand_in.draft)
     assert costs is not None
-    return costs, f" with {' and '.join(TABLE_PAIR)}"
+    return costs, f" with {pair_names(stand_in, ' and ')}"
 
 
 def _why_parked(recording: Recording, costs: PairCosts) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..costs.machines import CHIPS
+from ..request import COPY
 from .recording import RecordingHeader
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ def target_word(header: RecordingHeader) -> str:
 
 
 def draft_word(header: RecordingHeader) -> str:
-    """``the 0.6B``; ``the draft`` where it is a toy or its size is not known."""
+    """``the 0.6B``; ``the draft`` where it is a toy or its size is not known; ``copying``."""
+    if header.draft == COPY:
+        return "copying"
     return "the draft" if header.is_toy or not header.draft_size else f"the {header.draft_size}"
 
 
@@ -47,6 +50,11 @@ def race_sentence(moment: RaceMoment) -> str:
     if moment.is_photo_finish:
         return _photo_finish(moment, moment.speedup)
     return _running(moment, moment.speedup)
+
+
+def _start(words: str) -> str:
+    """With a capital letter."""
+    return words[:1].upper() + words[1:]
 
 
 def _tokens(count: int) -> str:
@@ -84,6 +92,8 @@ def _parked(moment: RaceMoment) -> str:
         return "Drafting is switched off: both lanes do the same."
     if moment.speculative.note == NEVER_DRAFTED:
         return "Nothing was drafted when this was recorded, so no clock can show what it gains."
+    if moment.header.draft == COPY:
+        return f"{_start(moment.speculative.note)}, so it is parked and nothing is lost."
     chip = CHIPS.get(moment.header.chip) if moment.header.retimed else None
     where = "on this machine" if chip is None else f"on an {chip.label}"
     return f"Drafting does not pay {where}, so it is parked and nothing is lost."

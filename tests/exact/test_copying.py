@@ -12,7 +12,11 @@ from mlx_specdec.backend import mx
 from mlx_specdec.engine import load
 from mlx_specdec.events import Event, Round
 from mlx_specdec.forward import ModelRunner
+from mlx_specdec.lookahead.policy import LookaheadPolicy
+from mlx_specdec.lookahead.scores import simulated_costs
 from mlx_specdec.proposers.ngram import NOTHING_LIKE_IT, NgramIndex, NgramProposer
+from mlx_specdec.race.race import Race
+from mlx_specdec.race.recording import LANES, SPECULATIVE, STANDARD
 from mlx_specdec.request import GenerateRequest, SamplingParams
 from mlx_specdec.session import Session
 from mlx_specdec.settings import Settings
@@ -30,6 +34,7 @@ from tests.lanes import (
     session_of,
     tokens_of,
 )
+from tests.policies import ScriptedLookahead
 from tests.pretend_device import PretendDevice, SleepingModel
 from tests.tables import TableModel, loaded_of, table_model
 from tests.toymodels import perturbed, toy_model
@@ -134,7 +139,7 @@ def test_the_law_of_copied_texts_is_the_targets(rule: str, lookahead: int) -> No
 
 @pytest.mark.parametrize("rule", RULES)
 def test_under_every_rule_it_is_judged_as_one_hot(rule: str) -> None:
-    warm = {"rule": rule, "sampling": SamplingParams(temperature=1.0), "seed": 4}
+    warm: dict[str, Any] = {"rule": rule, "sampling": SamplingParams(temperature=1.0), "seed": 4}
     events = copying_answer(table_model(Table("few words")), PROMPT_OF_FEW, COUNT, **warm)
     tested = [(g, c) for e in rounds_of(events) for g, c in zip(e.proposed, e.checks, strict=False)]
     assert tested
@@ -151,25 +156,70 @@ def rewriting_model(text: list[int], vocab: int) -> Any:
 
 
 def copying_answer(
-    loaded: Any, prompt: tuple[int, ...], count: int, **settings: Any
+    loaded: Any,
+    prompt: tuple[int, ...],
+    count: int,
+    policy: LookaheadPolicy | None = None,
+    **settings: Any,
 ) -> list[Event]:
     request = GenerateRequest(prompt, max_tokens=count, lookahead=4, **settings)
     decoder = SpeculativeDecoder(ModelRunner(loaded), NgramProposer())
-    return list(decoder.generate(generation_of(request, loaded.vocab_width)))
+    return list(decoder.generate(generation_of(request, loaded.vocab_width), policy))
+
+
+def rewrite(vocab: int, length: int) -> list[int]:
+    """A text in which no two tokens stand together twice."""
+    rng, text = np.random.default_rng(5), [0, 1]
+    while len(text) < length:
+        free = [x for x in rng.permutation(vocab) if (text[-1], int(x)) not in pairwise(text)]
+        text.append(int(free[0]))
+    return text
 
 
 def test_a_rewrite_is_copied_almost_whole() -> None:
     vocab, length = 16, 60
-    rng = np.random.default_rng(5)
-    text = [0, 1]
-    while len(text) < length:
-        free = [x for x in rng.permutation(vocab) if (text[-1], int(x)) not in pairwise(text)]
-        text.append(int(free[0]))
+    text = rewrite(vocab, length)
     events = copying_answer(rewriting_model(text, vocab), (*text, 15, 0, 1), length - 2)
     assert tokens_of(events) == text[2:]
     proposed, accepted = counts_of(events)
     assert accepted / proposed > 0.95
     assert len(rounds_of(events)) <= length // 4
+
+
+def test_a_parked_lane_sees_that_copying_would_be_right_and_looks_again_soon() -> None:
+    text = rewrite(16, 60)
+    policy = ScriptedLookahead([(0, 64)])
+    events = copying_answer(rewriting_model(text, 16), (*text, 15, 0, 1), 40, policy)
+    assert tokens_of(events) == text[2:42]
+    assert counts_of(events) == (0, 0)
+    judged = [(each.num_accepted, each.num_tested) for each in policy.outcomes]
+    assert judged == [(0, 0), *[(1, 1)] * 39]
+    asked = [each.emitted_tokens for each in policy.situations]
+    assert asked == list(range(0, 40, 4))
+
+
+def test_a_race_copies_in_one_lane_alone() -> None:
+    session = session_of(target(), perturbed(target(), 0.1), eos=())
+    wanted = Settings(max_tokens=COUNT, lookahead=3, seed=5, rule="coupled", draft="copy")
+    items = list(Race(session, PROMPT, wanted).events())
+    lanes = {name: [each.event for each in items if each.lane == name] for name in LANES}
+    assert tokens_of(lanes[STANDARD]) == tokens_of(lanes[SPECULATIVE])
+    assert counts_of(lanes[STANDARD]) == (0, 0)
+    guesses = [guess for event in rounds_of(lanes[SPECULATIVE]) for guess in event.proposed]
+    assert guesses
+    assert all(guess.draft_prob is None for guess in guesses)
+
+
+def test_copying_is_priced_without_the_draft_and_learns_apart() -> None:
+    session = session_of(target(), perturbed(target(), 0.1), eos=())
+    other = session.beside(session.clock)
+    measured = simulated_costs("m3-max")
+    session.take_costs(measured)
+    for each in (session, other):
+        assert each.lookahead.costs.prior == measured
+        assert each.copying_lookahead.costs.prior == measured.without_draft()
+    answered(session, "greedy", draft="copy", lookahead="auto")
+    assert (session.copying_lookahead.num_replies, session.lookahead.num_replies) == (1, 0)
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def test_temp() -> None:
         ("/temq 1", "Did you mean /temp?"),
         ("/temp warm", "Say a number"),
         ("/temp -1", "out of range"),
-        ("/draft maybe", "Say /draft on or /draft off."),
+        ("/draft maybe", "Say /draft on, /draft off or /draft copy."),
         ("/lookahead many", "Say a number from 0 to 16, or auto"),
         ("/lookahead 99", "out of range"),
         ("/nonsense", "/help shows what there is"),

@@ -53,6 +53,16 @@ def test_on_m1_it_parks_and_says_why() -> None:
     assert choice.note == "not drafting: a pass over 2 rows costs 1.7 of one here"
 
 
+def test_parked_it_learns_from_guesses_that_cost_nothing() -> None:
+    """Of copying: the plain rounds tell what a proposal would have been worth."""
+    costs = CostTable(simulated_costs("m1-pro").without_draft())
+    policy = LookaheadMemory(costs).begin_answer()
+    for kept in (0, 1, 0, 1):
+        for place in range(40):
+            policy.observe(RoundOutcome(0, kept, 1, 1, 200 + place, None))
+        assert (policy.choose(at(40, elapsed=0.1)).lookahead > 0) is bool(kept)
+
+
 def test_few_kept_guesses_park_it_and_are_the_reason() -> None:
     memory = memory_of("linear")
     told(memory, 0.05)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from mlx_specdec.chat.commands import COMMANDS, changed_settings, completions, parse_command
+from mlx_specdec.chat.commands import (
+    COMMANDS,
+    changed_settings,
+    completions,
+    drafting_words,
+    parse_command,
+)
 from mlx_specdec.chat.settings import kept_settings, resumed_settings
 from mlx_specdec.errors import SpecdecError, UsageError
 from mlx_specdec.request import SamplingParams
@@ -53,6 +59,7 @@ def test_completion_of_names_and_arguments() -> None:
     assert [line for line, _ in completions("/c")] == ["/clear"]
     assert completions("/clear") == []
     assert [line for line, _ in completions("/draft o")] == ["/draft on", "/draft off"]
+    assert [line for line, _ in completions("/draft c")] == ["/draft copy"]
     assert completions("/draft on") == []
     chats = ["sky", "sand", "merge"]
     assert [line for line, _ in completions("/resume s", chats)] == ["/resume sky", "/resume sand"]
@@ -66,6 +73,21 @@ def test_settings_that_commands_change() -> None:
     assert changed_settings("/lookahead", "5", settings, True)[0].lookahead == 5
     changed, words = changed_settings("/lookahead", "0", settings, True)
     assert (changed.lookahead, words) == (0, "Not drafting from the next reply on.")
+
+
+@pytest.mark.parametrize("has_draft", [False, True])
+def test_copying_needs_no_draft_and_can_be_left(has_draft: bool) -> None:
+    copying = changed_settings("/draft", "copy", Settings(), has_draft)[0]
+    assert copying.draft == "copy"
+    assert drafting_words(copying, has_draft) == "copying"
+    left = changed_settings("/draft", "off", copying, has_draft)[0]
+    assert left.draft is False
+    assert drafting_words(left, has_draft) == "drafting off"
+    if not has_draft:
+        with pytest.raises(SpecdecError, match="No draft is loaded"):
+            changed_settings("/draft", "on", copying, has_draft)
+    assert resumed_settings(Settings(), kept_settings(copying)).draft == "copy"
+    assert resumed_settings(Settings(), {"draft": "cpoy"}).draft is True
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_the_commands(
     said = (
         "Nothing was said yet.",
         "Drafting is off",
-        "Say /draft on or /draft off.",
+        "Say /draft on, /draft off or /draft copy.",
         "1 reply, 8 tokens",
         "not drafting; lookahead auto, drafting off",
         "Drafting is on",

@@ -26,6 +26,13 @@ def test_costs_are_linear_between_context_lengths_and_flat_outside() -> None:
     assert COSTS.at(5000) is LONG
 
 
+def test_without_a_draft_a_guess_costs_its_row_alone() -> None:
+    free = COSTS.without_draft()
+    assert free.cycle_seconds(0, 0) == COSTS.cycle_seconds(0, 0)
+    assert free.cycle_seconds(3, 0) == pytest.approx(0.026 + 0.001)
+    assert CostTable(free).catch_up_seconds(4096, 4096) == 0
+
+
 @pytest.mark.parametrize("entries", [(), ((5, SHORT), (5, LONG)), ((9, SHORT), (5, LONG))])
 def test_costs_out_of_order_are_refused(entries: tuple[tuple[int, LatencyModel], ...]) -> None:
     with pytest.raises(InvalidRequestError, match="not in order"):

@@ -194,7 +194,7 @@ def test_the_figures_fit_80_columns_and_name_both_speedups() -> None:
 def test_a_target_without_a_draft_has_a_label_of_its_own() -> None:
     from mlx_specdec.figures import pair_label
 
-    assert pair_label(Registry.load().resolve("qwen3-14b"), None) == "Qwen3-14B-4bit"
+    assert pair_label(Registry.load().resolve_pair("qwen3-14b", "none")) == "Qwen3-14B-4bit"
 
 
 def test_prompts_have_ids_of_their_own() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mlx_specdec import this_machine as machine_module
 from mlx_specdec.costs.machines import CHIPS
@@ -19,15 +20,18 @@ import pytest
 MAC = replace(Machine("M3 Pro", 36 * 2**30, 27 * 10**9), chip=CHIPS["m3-pro"])
 
 
-@pytest.mark.parametrize(("target", "is_foretold"), [("qwen3-14b", True), ("tiny", False)])
-def test_a_toy_is_not_forecast_from_published_figures(
-    target: str, is_foretold: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("target", "draft", "is_foretold"),
+    [("qwen3-14b", True, True), ("qwen3-14b", "copy", False), ("tiny", True, False)],
+)
+def test_neither_a_toy_nor_copying_is_forecast_from_published_figures(
+    target: str, draft: Any, is_foretold: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(machine_module, "this_machine", lambda: MAC)
     pair, log = pair_of(target), ForecastLog()
     log.add_run(RunSeen(pair.name, "greedy", 0.0, "another", ((3, 4), (2, 3)), 1.0))
-    said = foretell(pair, Settings(), Prompt("p", "own", "Why?"), 20)
+    said = foretell(pair, Settings(draft=draft), Prompt("p", "own", "Why?"), 20)
     assert (said is not None) is is_foretold
     assert bool(log.predictions()) is is_foretold

@@ -109,3 +109,23 @@ def test_at_temperature_0_the_proof_draws_at_1(engine: Engine) -> None:
     )
     assert law.temperature == 1.0
     assert law.prefix == PROMPT
+
+
+@pytest.mark.parametrize("has_draft", [False, True], ids=["alone", "beside a draft"])
+def test_a_copied_round_told_again_has_one_hot_guesses(engine: Engine, has_draft: bool) -> None:
+    settings = wanted(draft="copy", max_tokens=40, temperature=0.0)
+    stream = engine.answer("hello hello hello hello", settings)
+    rounds = [event for event in stream.events() if isinstance(event, Round)]
+    event = next(each for each in rounds if each.proposed)
+    session = engine.session
+    whole = session.pair
+    if not has_draft:
+        session.pair = replace(whole, draft=None, copies=True)
+    try:
+        again = told_again(
+            engine, rounds, event.index, settings.changed(detail=0), "hello hello hello hello"
+        )
+    finally:
+        session.pair = whole
+    for guess, row in zip(event.proposed, again.detail, strict=False):
+        assert [(entry.token, entry.prob) for entry in row.draft] == [(guess.token, 1.0)]

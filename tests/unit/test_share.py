@@ -30,7 +30,7 @@ def test_the_line_of_the_drawing() -> None:
 def test_the_line_names_the_pair_as_the_demo_does() -> None:
     pair = Registry.load().resolve_pair("qwen3-14b")
     header = race_header(pair, Settings(), Prompt("p", "own", "Why?"))
-    assert share_name(header) == pair_label(pair.target, pair.draft) == "Qwen3-14B-4bit + 0.6B"
+    assert share_name(header) == pair_label(pair) == "Qwen3-14B-4bit + 0.6B"
     race = replace(golden("fable"), header=replace(header, machine="M3"))
     assert card_words(race).startswith("Qwen3-14B-4bit + 0.6B, M3: ")
 

@@ -63,11 +63,12 @@ def empty_words(state: AppState, opening: Opening) -> str:
     pair = state.pair
     if not state.is_ready or pair is None:
         return f"{loading_words(state, opening)}\nYou can write meanwhile."
-    lines = [
-        f"{short_name(pair.target)} answers, {short_name(pair.draft)} guesses ahead."
-        if pair.draft is not None
-        else f"{short_name(pair.target)} answers, without a draft."
-    ]
+    ahead = "without a draft"
+    if pair.draft is not None:
+        ahead = f"{short_name(pair.draft)} guesses ahead"
+    elif pair.copies:
+        ahead = "guesses are copied from the text"
+    lines = [f"{short_name(pair.target)} answers, {ahead}."]
     if pair.target.built_in:
         lines.append("It is a toy: ask for the meaning of a word, or let it go on with a text.")
     if opening.note:

@@ -64,7 +64,7 @@ class ChatOrders:
 
     async def _set(self, name: str, argument: str) -> None:
         pair = self._state.pair
-        has_draft = pair is None or pair.draft is not None
+        has_draft = pair is None or pair.drafts
         settings, words = changed_settings(name, argument, self._state.settings, has_draft)
         self._talk.set_settings(settings)
         await self._screen.tell(words)

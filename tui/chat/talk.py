@@ -11,7 +11,7 @@ from mlx_specdec.chat.reply_track import Gain, ReplyTrack
 from mlx_specdec.chat.settings import kept_settings, resumed_settings
 from mlx_specdec.conversation import Conversation, Message
 from mlx_specdec.events import Event
-from mlx_specdec.last_pair import remember_pair, spec_name
+from mlx_specdec.last_pair import draft_name, remember_pair, spec_name
 from mlx_specdec.model_spec import PairSpec
 from tui.bridge import Bridge, Feed
 from tui.chat.opening import ChatOpening
@@ -179,7 +179,7 @@ class Talk:
         pair = self._state.pair
         names = ("", "none")
         if pair is not None:
-            names = (spec_name(pair.target), spec_name(pair.draft) if pair.draft else "none")
+            names = (spec_name(pair.target), draft_name(pair))
         return ChatHeader(*names, kept_settings(self._state.settings), self.system)
 
     def _end(self, track: ReplyTrack) -> None:

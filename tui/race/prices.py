@@ -5,6 +5,7 @@ from __future__ import annotations
 from mlx_specdec.costs.prices import Prices
 from mlx_specdec.race.recorded_prices import known_of
 from mlx_specdec.race.recording import RecordingHeader
+from mlx_specdec.request import COPY
 from tui.state import AppState
 
 __all__ = ["is_of_this_machine", "prices_for"]
@@ -19,6 +20,6 @@ def prices_for(header: RecordingHeader, state: AppState) -> Prices | None:
 
 def is_of_this_machine(header: RecordingHeader, state: AppState) -> bool:
     """Whether the app's prices hold for a race: one replayed or re-timed may be of another."""
-    if state.pair is None or header.retimed:
+    if state.pair is None or header.retimed or (header.draft == COPY) != state.pair.copies:
         return False
     return header.target == state.pair.target.alias and header.machine == state.machine

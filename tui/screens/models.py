@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mlx_specdec.errors import SpecdecError
 from mlx_specdec.figures import pair_names
+from mlx_specdec.last_pair import draft_name
 from mlx_specdec.locate import locate
 from mlx_specdec.memory import bytes_text
 from mlx_specdec.model_spec import ModelSpec, PairSpec
@@ -51,7 +52,7 @@ def _pairs(registry: Registry) -> list[PairSpec]:
 
 
 def _request(pair: PairSpec) -> PairRequest:
-    return PairRequest(pair.target.alias, pair.draft.alias if pair.draft else "none")
+    return PairRequest(pair.target.alias, draft_name(pair))
 
 
 def _is_here(pair: PairSpec) -> bool:

@@ -9,6 +9,7 @@ from statistics import median
 from mlx_specdec.events import Round
 from mlx_specdec.race.moment import RaceMoment
 from mlx_specdec.race.words import draft_word, target_word
+from mlx_specdec.request import COPY
 
 from textual.content import Content
 from textual.widget import Widget
@@ -117,7 +118,7 @@ def _legend(moment: RaceMoment, width: int) -> str:
     target, draft = target_word(header), draft_word(header)
     long = (
         f"one clock for both: a block is one pass over {target}, its figure the tokens it bought, "
-        f"a dot {draft} drafting"
+        f"a dot {draft if header.draft == COPY else f'{draft} drafting'}"
     )
     short = f"a block is a pass over {target}, its figure the tokens it bought"
     return long if len(long) <= width else short
