@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mlx_specdec.prompts import PROMPTS
+from mlx_specdec.prompts import PROMPTS, edit_prompt
 from tests.race_screens import (
     FakeBridge,
     MovedClock,
@@ -252,6 +252,65 @@ def test_f_forces_drafting() -> None:
         app.state.race_settings = app.state.race_settings.changed(lookahead="auto")
         await pilot.press("f")
         assert bridge.races[-1][1].lookahead == 3
+
+    on_bridge(play, bridge)
+
+
+def test_c_races_copying_on_an_edit_where_drafting_is_parked() -> None:
+    bridge = FakeBridge(golden("parked"))
+    bridge.become("ready", "qwen3-4b", "qwen3-0.6b")
+
+    async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
+        move(app, clock, 5)
+        await pilot.pause()
+        assert "c   copying instead of guessing" in shown(app)
+        assert "c copying" in shown(app).splitlines()[-1]
+        await pilot.press("c")
+        prompt, settings = bridge.races[-1]
+        assert (settings.draft, prompt) == ("copy", edit_prompt(app.state.is_toy).text)
+        assert app.state.prompt.kind == "edit"
+        move(app, clock, 5)
+        await pilot.pause()
+        assert "What would pay" not in shown(app)  # the reason is the text, not the machine
+        await pilot.press("minus")
+        await pilot.press("enter")
+        await pilot.press("c")
+        assert [each.draft for _, each in bridge.races[-3:]] == ["copy", "copy", True]
+        assert bridge.races[-1][0] == prompt
+
+    on_bridge(play, bridge)
+
+
+def test_c_does_nothing_where_drafting_pays() -> None:
+    bridge = FakeBridge(golden("fable"))
+
+    async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
+        move(app, clock, 5)
+        assert "copying" not in shown(app)
+        await pilot.press("c")
+        assert len(bridge.races) == 1
+
+    on_bridge(play, bridge)
+
+
+def test_c_without_models_says_what_it_takes() -> None:
+    async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
+        move(app, clock, 5)
+        await pilot.press("c")
+        assert director(app).race_copying() == "That takes loaded models: press m."
+
+    on_recording(play, "parked")
+
+
+def test_a_copying_pair_is_raced_on_an_edit_first() -> None:
+    bridge = FakeBridge(golden("fable"))
+    bridge.become("ready", "qwen3-14b", "copy")
+
+    async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
+        assert bridge.races[-1][0] == edit_prompt(False).text
+        move(app, clock, 5)
+        assert "green = copied from the text" in shown(app)
+        assert "qwen3-14b + copy" in shown(app)
 
     on_bridge(play, bridge)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mlx_specdec.errors import SpecdecError
 from mlx_specdec.events import Failed
-from mlx_specdec.prompts import Prompt, default_prompt
+from mlx_specdec.prompts import Prompt
 from mlx_specdec.race.header import header_names
 from mlx_specdec.race.moment import RaceMoment
 from mlx_specdec.race.recording import Recording, read_recording_file
@@ -22,8 +22,8 @@ from tui.bridge import Bridge
 from tui.opening import AppOpening
 from tui.race.results import RaceResults
 from tui.race.show import RaceShow, suitable_rate
-from tui.race.sources import header_of, next_prompt, packaged_race, score_words
-from tui.race.wishes import USUAL_LOOKAHEAD, RaceWishes
+from tui.race.sources import header_of, length_seconds, next_prompt, packaged_race, score_words
+from tui.race.wishes import RaceWishes
 from tui.state import AppState
 
 if TYPE_CHECKING:
@@ -104,11 +104,11 @@ class RaceDirector:
             self._raced_number = opening.number
             self._is_warm = False
             if self._opening.prompt is None:
-                self._state.prompt = default_prompt(self._state.is_toy)
+                self._state.prompt = self.wishes.first_prompt()
             self.again()
 
     def _play(self, recording: Recording) -> None:
-        rate = self._opening.speed or suitable_rate(_seconds(recording))
+        rate = self._opening.speed or suitable_rate(length_seconds(recording))
         if recording.header.is_toy and not recording.header.retimed:
             self._toy_rate = rate
         self._put(RaceShow(recording.header, self._clock, rate, recording=recording))
@@ -151,7 +151,7 @@ class RaceDirector:
     def _settle_rate(self, show: RaceShow) -> None:
         """A toy's race is known before it is shown: then it lasts as long as it should."""
         if show.header.is_toy and show.is_complete and self._opening.speed is None:
-            rate = suitable_rate(_seconds(show.recording))
+            rate = suitable_rate(length_seconds(show.recording))
             if rate != self._toy_rate and show.rate == self._toy_rate:
                 show.set_rate(rate)
             self._toy_rate = rate
@@ -364,7 +364,15 @@ class RaceDirector:
         """Race with a fixed lookahead where drafting was parked."""
         if not self._bridge.is_ready:
             return "That takes loaded models: press m."
-        words = self.wishes.set_lookahead(USUAL_LOOKAHEAD)
+        self.wishes.force()
+        self.again()
+        return ""
+
+    def race_copying(self) -> str:
+        """Race with copying instead of drafting, on an edit; or with the draft again."""
+        if not self._bridge.is_ready:
+            return "That takes loaded models: press m."
+        words = self.wishes.change_copying()
         self.again()
         return words
 
@@ -390,9 +398,3 @@ class RaceDirector:
     @property
     def shown_recording(self) -> Recording | None:
         return self._show.recording if self._show is not None else None
-
-
-def _seconds(recording: Recording) -> float:
-    """Until the last lane is in."""
-    lanes = (recording.standard, recording.speculative)
-    return max((lane[-1].at for lane in lanes if lane), default=0.0)

@@ -15,7 +15,14 @@ from mlx_specdec.race.scoreboard import ScoreboardRow
 from mlx_specdec.settings import Settings
 from tui.state import AppState
 
-__all__ = ["header_of", "next_prompt", "packaged_race", "score_words", "write_record"]
+__all__ = [
+    "header_of",
+    "length_seconds",
+    "next_prompt",
+    "packaged_race",
+    "score_words",
+    "write_record",
+]
 
 
 def header_of(state: AppState, wanted: Settings, rate: float) -> RecordingHeader:
@@ -42,6 +49,12 @@ def packaged_race() -> Recording:
     """The race that is seen while models load."""
     text = resources.files("tui").joinpath("opening_race.jsonl").read_text(encoding="utf-8")
     return read_recording(text.splitlines(), "the app's own recording")
+
+
+def length_seconds(recording: Recording) -> float:
+    """Until the last lane is in."""
+    lanes = (recording.standard, recording.speculative)
+    return max((lane[-1].at for lane in lanes if lane), default=0.0)
 
 
 def score_words(rows: Sequence[ScoreboardRow]) -> tuple[str, str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from mlx_specdec.errors import InvalidRequestError
+from mlx_specdec.prompts import Prompt, default_prompt, edit_prompt
+from mlx_specdec.request import AUTO, COPY
 from mlx_specdec.settings import Settings, settings_from
 from tui.state import AppState
 
@@ -23,6 +25,12 @@ class RaceWishes:
     @property
     def settings(self) -> Settings:
         return self._state.race_settings
+
+    def first_prompt(self) -> Prompt:
+        """What a pair that was just loaded is raced on."""
+        pair = self._state.pair
+        asked = edit_prompt if pair is not None and pair.copies else default_prompt
+        return asked(self._state.is_toy)
 
     def are_met(self) -> None:
         """A race with these settings has begun."""
@@ -48,12 +56,31 @@ class RaceWishes:
     def set_lookahead(self, value: int | str) -> str:
         """So many guesses a round, or ``auto``; why not, in words."""
         try:
-            wanted = settings_from(self.settings, lookahead=value, draft=True)
+            wanted = settings_from(
+                self.settings, lookahead=value, draft=self.settings.draft or True
+            )
             wanted.request((0,))
         except InvalidRequestError as error:
             return error.message
         self._state.race_settings = wanted
         return ""
+
+    def force(self) -> None:
+        """Draft, whatever it costs."""
+        self._state.race_settings = settings_from(
+            self.settings, lookahead=USUAL_LOOKAHEAD, draft=True
+        )
+
+    def change_copying(self) -> str:
+        """Copy from the text instead of drafting, on a prompt that there is something to copy
+        from; or draft again, if it copied. What that means, in words."""
+        if self.settings.draft == COPY:
+            self._state.race_settings = self.settings.changed(draft=True)
+            return "Drafting again."
+        lookahead = self.settings.lookahead or AUTO
+        self._state.race_settings = self.settings.changed(draft=COPY, lookahead=lookahead)
+        self._state.prompt = edit_prompt(self._state.is_toy)
+        return "Copying, on an edit: its answer repeats much of its prompt. c drafts again."
 
     def change_temperature(self) -> None:
         """The next of a few temperatures."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from mlx_specdec.prompts import Prompt
 from mlx_specdec.race.moment import RaceMoment
-from mlx_specdec.race.words import draft_word, target_word
+from mlx_specdec.request import COPY
 from mlx_specdec.safe_text import safe_text
 from tui.bridge import Bridge
 from tui.messages import Notice, OpenStep, ShareLine, StateChanged
@@ -24,6 +24,7 @@ from tui.widgets.race_prompt import RacePrompt
 from tui.widgets.race_reason import RaceReason
 from tui.widgets.race_status import RaceStatus
 from tui.widgets.race_tape import RaceTape
+from tui.widgets.race_words import author_words, key_words
 from tui.widgets.scoreboard import ScoreboardTable
 from tui.widgets.top_line import TopLine
 
@@ -43,18 +44,6 @@ NEEDED_COLUMNS, NEEDED_ROWS = 72, 20
 TALL_ROWS, WIDE_COLUMNS = 30, 100
 _GAP = 3
 _SURE_PASSES = 8  # without a guess; a policy may begin with a few plain ones
-
-WIDE_KEYS = (
-    ("space", "pause"),
-    ("enter", "again"),
-    ("p", "prompt"),
-    ("- +", "lookahead"),
-    ("s", "step"),
-    ("x", "share"),
-    ("?", "all keys"),
-    ("q", "quit"),
-)
-SHORT_KEYS = (*WIDE_KEYS[:-2], ("?", "keys"), ("q", ""))
 
 
 class RaceScreen(Screen[None]):
@@ -80,6 +69,7 @@ class RaceScreen(Screen[None]):
         Binding("left", "scrub(-1)", "one pass back", show=False),
         Binding("right", "scrub(1)", "one pass on", show=False),
         Binding("x", "share", "share", show=False),
+        Binding("c", "copy", "copying instead of drafting", show=False),
         Binding("f", "force", "force drafting", show=False),
         Binding("up", "scroll_text(-1)", "text up", show=False),
         Binding("down", "scroll_text(1)", "text down", show=False),
@@ -141,7 +131,7 @@ class RaceScreen(Screen[None]):
         yield RaceTape(id="tape")
         yield ScoreboardTable(id="scores")
         yield RaceStatus(id="status")
-        yield KeyLine(WIDE_KEYS)
+        yield KeyLine(key_words(is_parked=False, is_wide=True))
 
     def on_mount(self) -> None:
         for pane in self.query(RacePane):
@@ -182,12 +172,15 @@ class RaceScreen(Screen[None]):
         for name in ("standard", "speculative"):  # equal widths, or equal words would part
             self.query_one(f"#{name}").styles.width = max((width - 2 - _GAP) // 2, 1)
             self.query_one(f"#head-{name}").styles.width = max((width - 2 - _GAP) // 2, 1)
-        self.query_one(KeyLine).set_keys(WIDE_KEYS if width >= WIDE_COLUMNS else SHORT_KEYS)
+        self._show_keys(width)
         self.query_one("#narrow-words", Static).update(
             f"The race is shown side by side, which takes {NEEDED_COLUMNS} columns and "
             f"{NEEDED_ROWS} rows; this window has {width} and {height}. Make it larger, or its "
             "letters smaller.\n\nThe race goes on meanwhile."
         )
+
+    def _show_keys(self, width: int) -> None:
+        self.query_one(KeyLine).set_keys(key_words(self._is_parked, width >= WIDE_COLUMNS))
 
     def _draw(self) -> None:
         """Draw all of it, whether or not anything has changed."""
@@ -253,14 +246,7 @@ class RaceScreen(Screen[None]):
         if value == self._heads_drawn:
             return
         self._heads_drawn = value
-        if self.app.no_color:
-            who = f"underlined = by {target_word(moment.header)} itself"
-        else:
-            who = f"green = written by {draft_word(moment.header)}"
-        if width < 50:
-            who = "underlined = target" if self.app.no_color else "green = draft"
-        if moment.is_parked:
-            who = ""
+        who = author_words(moment, width, self.app.no_color)
         for name, words in (("standard", ""), ("speculative", who)):
             head = name.upper()
             line = "─" * max(width - cell_len(head) - cell_len(words) - (3 if words else 2), 1)
@@ -277,9 +263,11 @@ class RaceScreen(Screen[None]):
         """Show the reason in the place of the text where drafting does not pay."""
         is_sure = moment.is_finished or moment.speculative.num_passes >= _SURE_PASSES
         is_parked = moment.is_parked and is_sure and moment.header.lookahead != "0"
+        is_parked = is_parked and moment.header.draft != COPY  # whose reason is the text
         if is_parked != self._is_parked:
             self._is_parked = is_parked
             self.set_class(is_parked, "-parked")
+            self._show_keys(self.app.size.width)
             if is_parked:
                 reason = self.query_one(RaceReason)
                 reason.show(moment.header, self.director.prices(moment.header))
@@ -330,6 +318,11 @@ class RaceScreen(Screen[None]):
     def action_scrub(self, direction: int) -> None:
         self.director.scrub(direction)
         self._draw()
+
+    def action_copy(self) -> None:
+        if self._is_parked or self._state.race_settings.draft == COPY:
+            self._say(self.director.race_copying())
+            self._draw()
 
     def action_force(self) -> None:
         self._say(self.director.force_drafting())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlx_specdec.prompts import PROMPTS
+from mlx_specdec.prompts import PROMPTS, prompt_named
 from mlx_specdec.race.recording import RecordingHeader
 from mlx_specdec.safe_text import safe_text
 
@@ -65,4 +65,6 @@ def _place(prompt_id: str) -> str:
     if not prompt_id:
         return "your own prompt"
     ids = [prompt.id for prompt in PROMPTS]
-    return f"{prompt_id}, {ids.index(prompt_id) + 1} of {len(ids)}" if prompt_id in ids else ""
+    if prompt_id in ids:
+        return f"{prompt_id}, {ids.index(prompt_id) + 1} of {len(ids)}"
+    return prompt_id if prompt_named(prompt_id) is not None else ""

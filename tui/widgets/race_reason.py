@@ -30,6 +30,7 @@ def reason_rows(header: RecordingHeader, prices: Prices | None) -> list[Content]
         forced = prices.model.speedup(DEFAULT_ACCEPTANCE, lookahead)
         force = f", about {forced:.1f} times" if forced < 1 else ""
     for key, words in (
+        ("c", "copying instead of guessing, for edits and rewrites: race it"),
         ("m", "a larger target: the dearer its pass, the more a kept guess saves"),
         ("3", "the ledger: the acceptance and the lookahead that it would take"),
         ("f", f"force lookahead 3 and watch it lose{force}"),
