@@ -96,6 +96,12 @@ class LedgerView:
         return self.heat.cells[row][column]
 
     @property
+    def copied_share(self) -> float | None:
+        """Of the passes, the share that had something to copy; None where nothing was copied."""
+        found = [each for each in self.run_rounds if _is_copied(each)]
+        return len(found) / len(self.run_rounds) if found else None
+
+    @property
     def first_mark(self) -> tuple[int, int] | None:
         """Row and column where the mark begins: this run, else the best of the middle row.
 
@@ -170,8 +176,17 @@ def _model_of(prices: Prices, rounds: Sequence[Round]) -> LatencyModel:
     return prices.costs.at(sum(event.position for event in rounds) // len(rounds))
 
 
+def _is_copied(event: Round) -> bool:
+    """Whether its guesses were copied from the text: then they have no odds of their own."""
+    return bool(event.proposed) and event.proposed[0].draft_prob is None
+
+
 def _usual_lookahead(rounds: Sequence[Round]) -> int:
-    """What most passes asked for, of equals the larger; a pass that drafted nothing counts 0."""
+    """What most passes asked for, of equals the larger; a pass that drafted nothing counts 0.
+
+    Where guesses are copied such a pass found nothing to copy, and does not count.
+    """
+    rounds = [event for event in rounds if _is_copied(event)] or rounds
     counts = Counter(event.lookahead if event.proposed else 0 for event in rounds)
     return max(counts, key=lambda each: (counts[each], each)) if counts else 0
 

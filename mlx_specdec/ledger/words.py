@@ -28,6 +28,8 @@ def headline(view: LedgerView) -> tuple[str, str]:
     """
     if view.metrics.acceptance_rate is None:
         return _nothing_drafted(view)
+    if view.copied_share is not None:
+        return _copied(view, view.copied_share)
     if view.model is None:
         kept = percent(view.metrics.acceptance_rate)
         return (
@@ -36,6 +38,17 @@ def headline(view: LedgerView) -> tuple[str, str]:
         )
     best = view.model.best_lookahead(view.metrics.acceptance_rate, _MAX_LOOKAHEAD)
     return _setting(view, view.model, view.metrics.acceptance_rate, best)
+
+
+def _copied(view: LedgerView, share: float) -> tuple[str, str]:
+    gain, speed = "", view.measured_speedup
+    if speed is not None:
+        gain = f"That was {speed:.2f} times plain."
+    return (
+        f"{percent(share)} of the passes had something to copy; "
+        f"{percent(view.metrics.acceptance_rate)} of the guesses checked were kept.",
+        gain,
+    )
 
 
 def _nothing_drafted(view: LedgerView) -> tuple[str, str]:
@@ -160,9 +173,10 @@ def three_rates(view: LedgerView) -> str:
     figures = view.metrics
     if not figures.proposed:
         return ""
+    writer = "the draft wrote" if view.copied_share is None else "was copied"
     return (
         f"Kept of all {figures.proposed} guesses: {percent(figures.accepted_per_proposed)}.   "
-        f"Share of the text that the draft wrote: {percent(figures.draft_share)}."
+        f"Share of the text that {writer}: {percent(figures.draft_share)}."
     )
 
 

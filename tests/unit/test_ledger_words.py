@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mlx_specdec.costs.prices import Prices
+from mlx_specdec.events import Round
 from mlx_specdec.ledger.account import ModelNames
 from mlx_specdec.ledger.latency import LatencyModel
 from mlx_specdec.ledger.lines import bar, ledger_report
@@ -33,6 +34,33 @@ def test_the_headline_of_the_drawing() -> None:
         "Lookahead 3 is the best setting here: 1.80 times plain.",
         "Further guesses would mostly be thrown away.",
     )
+
+
+def test_a_run_that_copied_says_how_often_there_was_something_to_copy() -> None:
+    """A pass without guesses is no parked one there: the text had nothing for it."""
+    race = golden("fable")
+    lane = [
+        replace(
+            event,
+            lookahead=3 if event.index % 3 else 0,
+            proposed=tuple(replace(guess, draft_prob=None) for guess in event.proposed)
+            if event.index % 3
+            else (),
+        )
+        if isinstance(event, Round)
+        else event
+        for event in race.speculative
+    ]
+    view = ledger_view([lane], DRAWN_PRICES, ModelNames("14B", "copying"), race.standard)
+    assert view.copied_share == pytest.approx(2 / 3)
+    assert view.lookahead == 3
+    first, second = headline(view)
+    kept = f"{view.metrics.acceptance_rate:.0%}".replace("%", " %")
+    assert first == (
+        f"67 % of the passes had something to copy; {kept} of the guesses checked were kept."
+    )
+    assert second == "That was 1.80 times plain."
+    assert "that was copied" in three_rates(view)
 
 
 def test_a_better_lookahead_is_named() -> None:
