@@ -186,13 +186,15 @@ def _measure(
 
 
 def _prices(args: argparse.Namespace, terminal: Terminal, engine: Engine) -> Prices | None:
-    """What passes cost here, measured before anything is predicted; None without a draft."""
+    """What passes cost here, measured before anything is predicted; None where nothing can be:
+    without a draft, and of copying, for which only some passes find anything."""
     if not engine.pair.drafts:
         return None
     from ..costs.calibrate import calibrate
 
     terminal.note("measuring what passes cost here")
-    return calibrate(engine, QUICK_SECONDS if args.quick else CALIBRATION_SECONDS).prices()
+    found = calibrate(engine, QUICK_SECONDS if args.quick else CALIBRATION_SECONDS)
+    return None if engine.pair.copies else found.prices()
 
 
 class _Progress:

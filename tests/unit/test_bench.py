@@ -76,6 +76,8 @@ def test_arms_are_plain_first_and_mlx_lm_last() -> None:
     assert [a.name for a in arms_named((2,), ("rejection",), 4, is_drafting=False)] == [
         *("plain", "mlx-lm plain"),
     ]
+    copying = arms_named((2,), ("rejection",), 4, baseline_drafts=False)
+    assert [arm.name for arm in copying] == ["plain", "lookahead 2", "mlx-lm plain"]
 
 
 def test_the_order_goes_forwards_and_backwards_in_turn() -> None:

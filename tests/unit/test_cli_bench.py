@@ -46,6 +46,17 @@ def test_json_holds_a_list_of_workloads_each_with_its_arms(
     assert workload["arms"][1]["seconds"]["draft"] == 0
 
 
+def test_copying_is_measured_and_not_forecast(
+    prompts: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlx_specdec.cli.bench.CALIBRATION_SECONDS", 0.5)
+    assert main(["bench", "--draft", "copy", "--prompts", prompts, *SMALL]) == 0
+    out = capsys.readouterr().out
+    assert "lookahead 2" in out
+    assert "drafted" not in out
+    assert "Forecasts, written" not in out
+
+
 def test_mlx_lm_counts_what_it_kept_as_we_do() -> None:
     """Its loop and ours see the same pair at temperature 0, so they keep the same guesses."""
     settings = Settings(max_tokens=24, seed=1, ignore_eos=True, think=False)
