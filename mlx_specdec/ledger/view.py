@@ -89,10 +89,14 @@ class LedgerView:
 
     @property
     def modelled_speedup(self) -> float | None:
-        """What the prices make of this run's acceptance and lookahead."""
+        """What the prices make of this run's acceptance and lookahead; of one that copied, of
+        its own passes, since only some of them had guesses."""
         if self.heat is None or self.heat.run_cell is None:
             return None
         row, column = self.heat.run_cell
+        if self.copied_share is not None:
+            own = self.fall(row, column)
+            return None if own is None else own.bottom
         return self.heat.cells[row][column]
 
     @property

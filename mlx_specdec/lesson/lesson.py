@@ -13,6 +13,7 @@ from enum import Enum, StrEnum
 from ..events import Check, Emitted, LawEntry, Round
 from ..race.recording import Recording, RecordingHeader
 from ..race.words import draft_word, target_word
+from ..request import COPY
 from .overlap import Overlap
 from .overlap_reading import overlap_of
 from .styled_lines import visible
@@ -67,8 +68,11 @@ class Names:
 
     @classmethod
     def of(cls, header: RecordingHeader) -> Names:
-        """As the race calls them: ``the 14B``; ``the target`` where a size says nothing."""
+        """As the race calls them: ``the 14B``; ``the target`` where a size says nothing; what
+        was copied is ``the copy``'s."""
         target, draft = target_word(header), draft_word(header)
+        if header.draft == COPY:
+            return cls(target, "the copy")
         return cls() if target == draft else cls(target, draft)
 
 

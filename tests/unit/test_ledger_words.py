@@ -54,6 +54,12 @@ def test_a_run_that_copied_says_how_often_there_was_something_to_copy() -> None:
     view = ledger_view([lane], DRAWN_PRICES, ModelNames("14B", "copying"), race.standard)
     assert view.copied_share == pytest.approx(2 / 3)
     assert view.lookahead == 3
+    assert view.heat is not None
+    assert view.heat.run_cell is not None
+    row, column = view.heat.run_cell
+    own = view.fall(row, column)
+    assert own is not None
+    assert view.modelled_speedup == own.bottom != view.heat.cells[row][column]
     first, second = headline(view)
     kept = f"{view.metrics.acceptance_rate:.0%}".replace("%", " %")
     assert first == (

@@ -124,6 +124,7 @@ def test_names_are_sizes_where_they_tell_the_models_apart() -> None:
     assert Names.of(replace(header, draft_size="")) == Names("the 14B", "the draft")
     assert Names.of(replace(header, draft_size="14B")) == Names("the target", "the draft")
     assert Names.of(replace(header, is_toy=True)) == Names("the target", "the draft")
+    assert Names.of(replace(header, draft="copy")) == Names("the 14B", "the copy")
 
 
 def test_four_rules_on_the_fox() -> None:
