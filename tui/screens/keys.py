@@ -40,6 +40,7 @@ KEYS: dict[str, tuple[tuple[str, str], ...]] = {
         ("← →", "pass by pass"),
         ("↑ ↓", "move the text; end follows it again"),
         ("x", "share: the line, a card, a card that moves"),
+        ("w", "time other weight formats where drafting is parked, about 20 s"),
         ("f", "draft all the same where drafting is parked"),
     ),
     "chat": (
