@@ -21,12 +21,13 @@ from typing import Any
 
 from .backend import release_thread
 from .conversation import Conversation, Message
-from .costs.known_costs import known_costs
+from .costs.known_costs import calibration_key, known_costs
 from .errors import InvalidRequestError, ModelNotFoundError, SpecdecError
 from .events import Event, Failed, Finished, Prefilled, Round
 from .loaded import Pair
 from .loading import load_pair
 from .locate import locate
+from .lookahead.store import load_usual, save_usual
 from .metrics import Metrics, fold
 from .model_spec import ModelSpec
 from .registry import Registry
@@ -222,6 +223,13 @@ def _with_ends(pair: Pair, texts: Sequence[str]) -> Pair:
     return replace(pair, eos_token_ids=frozenset(ends))
 
 
+def _keep_usual(session: Session) -> None:
+    """For the next program that loads the pair."""
+    if session.pair.draft is not None:
+        key = calibration_key(session.pair, session.kv_bits)
+        save_usual(key.target, key.draft, session.lookahead.belief.carried)
+
+
 def load(
     target: str,
     draft: str | None = None,
@@ -247,7 +255,14 @@ def load(
     pair_spec = Registry.load().resolve_pair(target, draft)
     target_path = _folder(pair_spec.target)
     draft_path = _folder(pair_spec.draft) if pair_spec.draft is not None else None
-    thread = EngineThread(at_end=release_thread)
+    made: list[Session] = []
+
+    def at_end() -> None:
+        for session in made:
+            _keep_usual(session)
+        release_thread()
+
+    thread = EngineThread(at_end=at_end)
 
     def make() -> Session:
         pair = load_pair(
@@ -261,7 +276,11 @@ def load(
         )
         pair = replace(_with_ends(pair, extra_eos_tokens), copies=pair_spec.copies)
         costs = known_costs(pair, pair_spec, kv_bits)
-        return Session(pair, kv_bits=kv_bits, kv_group_size=kv_group_size, costs=costs)
+        session = Session(pair, kv_bits=kv_bits, kv_group_size=kv_group_size, costs=costs)
+        key = calibration_key(pair, kv_bits)
+        session.lookahead.belief.begin_from(load_usual(key.target, key.draft))
+        made.append(session)
+        return session
 
     try:
         return Engine(thread, thread.call(make))

@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 from statistics import median
 from typing import Any
 
@@ -24,6 +24,7 @@ __all__ = [
     "DEFINITIONS",
     "Definition",
     "Metrics",
+    "RunningFold",
     "end_to_end_speedup",
     "fold",
     "percentile",
@@ -137,52 +138,86 @@ class _Count:
         return cls("missed", proposed, kept + 1, kept)
 
 
-def _by_position(counts: Iterable[_Count]) -> tuple[tuple[int, int], ...]:
-    kept: Counter[int] = Counter()
-    tested: Counter[int] = Counter()
-    for count in counts:
-        kept.update(range(count.accepted))
-        tested.update(range(count.tested))
-    return tuple((kept[i], tested[i]) for i in range(len(tested)))
+class RunningFold:
+    """The metrics of an answer that goes on: each event is looked at once."""
+
+    def __init__(self) -> None:
+        self._prompt, self._peak, self._end = 0, 0, 0.0
+        self._reason: str | None = None
+        self._last_round: float | None = None
+        self._arrivals: list[float] = []
+        self._token_gaps: list[float] = []
+        self._step_gaps: list[float] = []
+        self._passes = self._drafting = self._proposed = 0
+        self._kept: Counter[int] = Counter()  # by position, as ``_tested``
+        self._tested: Counter[int] = Counter()
+        self._kinds: Counter[str] = Counter()
+        self._draft_prefill = 0.0
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Take in what came after the events so far."""
+        for event in events:
+            self._end = event.at
+            if isinstance(event, Round):
+                self._add_round(event)
+            elif isinstance(event, Prefilled):
+                self._prompt = event.prompt_tokens
+            elif isinstance(event, Finished):
+                self._reason, self._peak = event.reason, event.peak_memory_bytes
+            elif isinstance(event, Failed):
+                self._reason = "failed"
+
+    def _add_round(self, event: Round) -> None:
+        if self._last_round is not None:
+            self._step_gaps.append(event.at - self._last_round)
+        for _ in event.emitted:
+            if self._arrivals:
+                self._token_gaps.append(event.at - self._arrivals[-1])
+            self._arrivals.append(event.at)
+        self._last_round = event.at
+        self._draft_prefill += event.timings.draft_prefill_seconds
+        if event.index == 0:  # the first token comes from the prompt's own pass
+            return
+        count = _Count.of(event)
+        self._passes += 1
+        self._drafting += count.proposed > 0
+        self._proposed += count.proposed
+        self._kept.update(range(count.accepted))
+        self._tested.update(range(count.tested))
+        self._kinds[count.kind] += 1
+
+    @property
+    def metrics(self) -> Metrics:
+        """As of the last event."""
+        arrivals, kept, tested = self._arrivals, self._kept, self._tested
+        decode_seconds = (self._last_round or 0.0) - arrivals[0] if arrivals else 0.0
+        return Metrics(
+            prompt_tokens=self._prompt,
+            emitted_tokens=len(arrivals),
+            decode_tokens=max(len(arrivals) - 1, 0),
+            decode_seconds=decode_seconds,
+            end_to_end_seconds=self._end,
+            first_token_seconds=tuple(arrivals[:1]),
+            target_passes=self._passes,
+            drafting_rounds=self._drafting,
+            proposed=self._proposed,
+            tested=tested.total(),
+            accepted=kept.total(),
+            by_position=tuple((kept[i], tested[i]) for i in range(len(tested))),
+            rounds_by_kind=dict(self._kinds),
+            token_gaps=tuple(self._token_gaps),
+            step_gaps=tuple(self._step_gaps),
+            draft_prefill_seconds=self._draft_prefill,
+            peak_memory_bytes=self._peak,
+            finish_reason=self._reason,
+        )
 
 
 def fold(events: Iterable[Event]) -> Metrics:
     """The metrics of one answer, finished or still running."""
-    rounds: list[Round] = []
-    prompt, reason, peak, end = 0, None, 0, 0.0
-    for event in events:
-        end = event.at
-        if isinstance(event, Round):
-            rounds.append(event)
-        elif isinstance(event, Prefilled):
-            prompt = event.prompt_tokens
-        elif isinstance(event, Finished):
-            reason, peak = event.reason, event.peak_memory_bytes
-        elif isinstance(event, Failed):
-            reason = "failed"
-    passes = [event for event in rounds if event.index > 0]
-    counts = [_Count.of(event) for event in passes]
-    arrivals = [event.at for event in rounds for _ in event.emitted]
-    return Metrics(
-        prompt_tokens=prompt,
-        emitted_tokens=len(arrivals),
-        decode_tokens=max(len(arrivals) - 1, 0),
-        decode_seconds=rounds[-1].at - arrivals[0] if arrivals else 0.0,
-        end_to_end_seconds=end,
-        first_token_seconds=tuple(arrivals[:1]),
-        target_passes=len(passes),
-        drafting_rounds=sum(count.proposed > 0 for count in counts),
-        proposed=sum(count.proposed for count in counts),
-        tested=sum(count.tested for count in counts),
-        accepted=sum(count.accepted for count in counts),
-        by_position=_by_position(counts),
-        rounds_by_kind=dict(Counter(count.kind for count in counts)),
-        token_gaps=tuple(b - a for a, b in pairwise(arrivals)),
-        step_gaps=tuple(b.at - a.at for a, b in pairwise(rounds)),
-        draft_prefill_seconds=sum(event.timings.draft_prefill_seconds for event in rounds),
-        peak_memory_bytes=peak,
-        finish_reason=reason,
-    )
+    running = RunningFold()
+    running.add(events)
+    return running.metrics
 
 
 _ADDED = (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from typing import Any, cast
 
 from .answer import Answer
 from .backend import release_unused_memory
@@ -17,7 +18,8 @@ from .forward import never
 from .generation import Generation
 from .loaded import Pair
 from .lookahead.adaptive import LookaheadMemory
-from .lookahead.policy import FixedLookahead, LookaheadPolicy
+from .lookahead.policy import FixedLookahead, LookaheadPolicy, RoundOutcome
+from .lookahead.round_meter import RoundMeter
 from .memory_room import MemoryRoom, wired
 from .noise import Noise
 from .parts import Parts
@@ -101,7 +103,7 @@ class Session:
 
     def beside(self, clock: Callable[[], float]) -> Session:
         """A session over the same models with caches and a clock of its own: a lane of a race."""
-        return Session(
+        beside = Session(
             self.pair,
             kv_bits=self.kv_bits,
             kv_group_size=self.kv_group_size,
@@ -110,6 +112,12 @@ class Session:
             costs=self.lookahead.costs,
             copying_costs=self.copying_lookahead.costs,
         )
+        for ours, its in (
+            (self.lookahead, beside.lookahead),
+            (self.copying_lookahead, beside.copying_lookahead),
+        ):
+            its.belief = ours.belief.beside()
+        return beside
 
     def encode(self, text: str) -> list[int]:
         """Token ids of plain text, special tokens recognised.
@@ -171,9 +179,9 @@ class Session:
         with wired(self.room, expected):
             decoder, memory = self._drafting(settings)
             if decoder is None:
-                yield from self.standard.generate(generation)
+                yield from self._plain(generation)
                 return
-            yield from decoder.generate(generation, _policy(request, memory))
+            yield from decoder.generate(generation, self._policy(request, memory))
             if answer.finish_reason != "cancelled":
                 memory.end_answer(len(answer.emitted), generation.at())
 
@@ -184,6 +192,28 @@ class Session:
         if settings.draft == COPY:
             return self.copying, self.copying_lookahead
         return self.speculative, self.lookahead
+
+    def _plain(self, generation: Generation) -> Iterator[Event]:
+        """Plain decoding; what its rounds take corrects the costs."""
+        meter = RoundMeter()
+        meter.switch(is_pipelined=True)
+        plain = cast("Generator[Event]", self.standard.generate(generation))
+        with closing(plain) as events:
+            for event in events:
+                if isinstance(event, Round):
+                    seconds, count = meter.read(event.at), len(event.emitted)
+                    outcome = RoundOutcome(0, 0, 0, count, event.position, seconds)
+                    self.lookahead.costs.observe(outcome)
+                meter.leave()
+                yield event
+                meter.come_back()
+
+    def _policy(self, request: GenerateRequest, memory: LookaheadMemory) -> LookaheadPolicy:
+        """Who decides about guesses in one answer."""
+        if request.lookahead == AUTO:
+            return memory.begin_answer()
+        # A profile waits between the phases, so its rounds are dearer than others.
+        return FixedLookahead(request.lookahead, None if self.parts.profile else memory.costs)
 
     def ask(
         self, text: str, settings: Settings, *, is_cancelled: Callable[[], bool] = never
@@ -225,13 +255,6 @@ class Session:
         if self.proposer is not None:
             self.proposer.close()
         release_unused_memory()
-
-
-def _policy(request: GenerateRequest, memory: LookaheadMemory) -> LookaheadPolicy:
-    """Who decides about guesses in one answer."""
-    if request.lookahead == AUTO:
-        return memory.begin_answer()
-    return FixedLookahead(request.lookahead)
 
 
 def _guessed(pair: Pair) -> CostTable:

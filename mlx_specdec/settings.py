@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from random import SystemRandom  # as ``secrets`` does, whose hashes a first frame need not wait for
 from typing import Any, Literal
 
 from .errors import InvalidRequestError
@@ -56,7 +56,7 @@ class Settings:
             stop=self.stop,
             lookahead=self.lookahead,
             rule=self.rule,
-            seed=secrets.randbits(62) if self.seed is None else self.seed,
+            seed=SystemRandom().getrandbits(62) if self.seed is None else self.seed,
             detail=self.detail,
             ignore_eos=self.ignore_eos,
         )

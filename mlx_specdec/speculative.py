@@ -153,7 +153,7 @@ class SpeculativeDecoder:
         stretch ends with ``choice``. What a proposer would have guessed at no cost is judged by
         the token that came, so that the policy goes on learning.
         """
-        meter.switch()
+        meter.switch(is_pipelined=True)
         guess: int | None = None
         following: Choice | None = None
 
@@ -326,7 +326,8 @@ def _outcome(
     current: _Pass, reading: Reading, num_emitted: int, seconds: float | None
 ) -> RoundOutcome:
     """What a policy is told of a round; of a cut one (see ``metrics``) only what joined the text
-    counts, and no seconds."""
+    counts, and no seconds. A last round without room for a guess has none either: the plain
+    loop's rounds are queued, this one was not."""
     kept, count = reading.num_accepted, current.proposal.count
     is_cut = num_emitted <= kept
     tested = num_emitted if is_cut else min(kept + 1, count)
@@ -336,7 +337,7 @@ def _outcome(
         num_tested=tested,
         num_emitted=num_emitted,
         context_length=current.verified,
-        seconds=None if is_cut else seconds,
+        seconds=None if is_cut or count == 0 else seconds,
         owed_tokens=current.owed,
         catch_up_seconds=current.proposal.prefill_seconds,
     )

@@ -91,14 +91,19 @@ def informed_share(scenario: Scenario, num_tokens: int) -> float:
 
 def worst(results: Sequence[Score], count: int, num_tokens: int) -> None:
     """The scenarios that fall furthest short, of either bound."""
-    short = [r for r in results if r.has_gap and not r.follows]
-    print(f"\nfurthest below {WANTED_SHARE:.0%} of a gap")
-    for result in sorted(short, key=lambda r: r.share)[:count]:
-        note = ""
-        if len(result.scenario.source.chances) > 1:
-            share = informed_share(result.scenario, num_tokens)
-            note = f"   told the chances it would reach {share:.0%}"
+    short = sorted((r for r in results if r.has_gap and not r.follows), key=lambda r: r.share)
+    told = {
+        id(r): informed_share(r.scenario, num_tokens)
+        for r in short
+        if len(r.scenario.source.chances) > 1
+    }
+    print(f"\nfurthest below {WANTED_SHARE:.0%} of a gap ({len(short)})")
+    for result in short[:count]:
+        share = told.get(id(result))
+        note = "" if share is None else f"   told the chances it would reach {share:.0%}"
         print(line(result) + note)
+    beyond = sum(share < WANTED_SHARE for share in told.values())
+    print(f"told both chances and the length of stretches, {beyond} of them still fall short")
     rest = [r for r in results if not r.has_gap and not r.follows]
     _lines(f"furthest below the best fixed ({len(rest)})", rest, count, lambda r: -r.loss)
     _lines("slowest against plain", results, min(count, 5), lambda r: r.speedup)

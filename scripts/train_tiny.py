@@ -9,6 +9,10 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tiny_pair.layers import Shape
 
 # On a busy machine a thread that spins at a barrier takes the time of the one it waits for.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -17,6 +21,7 @@ import torch
 
 PAIR = Path(__file__).resolve().parent.parent / "mlx_specdec" / "tiny"
 STAGES = ("data", "target", "draft", "export")
+SIZES = ("narrow", "middle", "full")
 
 
 def parse() -> argparse.Namespace:
@@ -28,9 +33,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=PAIR, help="where target/ and draft/ go")
     parser.add_argument("--minutes", type=float, default=72.0, help="for training the target")
     parser.add_argument(
-        "--narrow", action="store_true", help="the narrow, deep target to grow from"
+        "--size", choices=SIZES, default="full", help="of the target: what ships is grown twice"
     )
-    parser.add_argument("--grow-from", type=Path, help="checkpoint of a narrow target to widen")
+    parser.add_argument("--grow-from", type=Path, help="checkpoint of a smaller target to widen")
+    parser.add_argument("--rate", type=float, default=3e-3, help="the target's peak learning rate")
     parser.add_argument("--steps", type=int, help="the target's length in steps, not minutes")
     parser.add_argument("--draft-minutes", type=float, default=30.0, help="for the draft")
     parser.add_argument("--draft-from", type=Path, help="checkpoint of a draft to begin with")
@@ -39,20 +45,23 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def target_shape(options: argparse.Namespace) -> Shape:
+    """The target's shape by its size."""
+    from tiny_pair import layers
+
+    shapes = (layers.NARROW_TARGET, layers.MIDDLE_TARGET, layers.TARGET)
+    return dict(zip(SIZES, shapes, strict=True))[options.size]
+
+
 def make_target(options: argparse.Namespace) -> None:
     """Train the target and write it as it ships."""
-    from tiny_pair import network
-    from tiny_pair.layers import NARROW_TARGET
+    from tiny_pair.growth import grown_target
     from tiny_pair.target import TargetRun
 
-    shape = NARROW_TARGET if options.narrow else network.TARGET
-    seed = None
-    if options.grow_from:
-        from tiny_pair.growth import grown_target
-
-        seed = grown_target(options.grow_from)
+    shape = target_shape(options)
+    seed = grown_target(options.grow_from, shape) if options.grow_from else None
     folder = options.work / "checkpoints"
-    run = TargetRun(options.work, folder, shape, not options.eager, seed)
+    run = TargetRun(options.work, folder, shape, not options.eager, seed, options.rate)
     run.train(options.minutes, options.steps)
     export(options, "target")
 
@@ -74,10 +83,8 @@ def export(options: argparse.Namespace, name: str) -> None:
     """Write a checkpoint as a 4-bit folder under `--work`."""
     from tiny_pair import export as exporting
     from tiny_pair import network
-    from tiny_pair.layers import NARROW_TARGET
 
-    target = NARROW_TARGET if options.narrow else network.TARGET
-    shape = target if name == "target" else network.DRAFT
+    shape = target_shape(options) if name == "target" else network.DRAFT
     model = network.Qwen3(shape)
     stored = torch.load(options.work / "checkpoints" / f"{name}.pt", weights_only=False)
     model.load_state_dict(stored["model"])

@@ -65,6 +65,26 @@ class FakeFeed:
         return not self._items
 
 
+class FakeTiming:
+    """A measurement that brings what a test hands it."""
+
+    def __init__(self) -> None:
+        self._items: list[Any] = []
+        self.is_cancelled = self.is_done = False
+
+    def bring(self, *items: Any, is_last: bool = False) -> None:
+        """Let these arrive."""
+        self._items += items
+        self.is_done = is_last
+
+    def poll(self) -> list[Any]:
+        items, self._items = self._items, []
+        return items
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+
 def _at(item: Any) -> float:
     return item.event.at if isinstance(item, LaneEvent) else item.at
 
@@ -82,6 +102,8 @@ class FakeBridge:
         self.requests: list[PairRequest] = []
         self.races: list[tuple[str, Settings]] = []
         self.feeds: list[FakeFeed] = []
+        self.timings: list[FakeTiming] = []
+        self.is_busy = False
         self.answers: list[str] = []
         self.arrives_until = float("inf")
         self.is_closed = False
@@ -109,9 +131,9 @@ class FakeBridge:
     def is_ready(self) -> bool:
         return self.opening.phase == "ready"
 
-    @property
-    def is_busy(self) -> bool:
-        return False
+    def start_timing(self, pair: PairSpec, seconds: float) -> FakeTiming:
+        self.timings.append(FakeTiming())
+        return self.timings[-1]
 
     def start_race(self, prompt: str, settings: Settings, **more: Any) -> FakeFeed:
         assert self.recording is not None
@@ -146,6 +168,15 @@ def race_app(
         opening.setdefault("request", None)
     used: Any = bridge if bridge is not None else FakeBridge()
     return SpecdecApp(AppOpening(**opening), bridge=used, clock=clock or MovedClock())
+
+
+def parked_bridge() -> FakeBridge:
+    """A fake engine on an M2 whose races are the parked one."""
+    bridge = FakeBridge(golden("parked"))
+    bridge.become("ready", "qwen3-4b", "qwen3-0.6b")
+    facts = Facts(machine="M2 16 GB", power="mains", versions={"mlx": "0.32.4"})
+    bridge.opening = replace(bridge.opening, facts=facts)
+    return bridge
 
 
 def race_screen(app: SpecdecApp) -> RaceScreen:

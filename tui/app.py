@@ -14,23 +14,26 @@ from mlx_specdec.errors import SpecdecError
 from mlx_specdec.race.recording import SPECULATIVE
 from mlx_specdec.settings import settings_from
 from tui.bridge import Bridge
+from tui.collector import begin_rounds
 from tui.crash import TellingApp
+from tui.idle_measuring import IdleMeasuring
 from tui.lenient_input import accept_any_bytes
 from tui.measuring import Measuring
 from tui.messages import Notice, OpenStep, ShareLine, StateChanged
 from tui.opening import AppOpening, Opening
-from tui.remembering import remember_last
 from tui.state import TOY_TEMPERATURE, AppState
 
+from textual import events
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Input, TextArea
 
 __all__ = ["SpecdecApp", "run_app"]
 
 QUIT_SECONDS = 2.0
 WATCH_SECONDS = 0.1
+IDLE_LOOK_SECONDS = 1.0
+_INPUT = (events.Key, events.Paste, events.MouseDown, events.MouseScrollDown, events.MouseScrollUp)
 
 
 class SpecdecApp(TellingApp):
@@ -64,6 +67,7 @@ class SpecdecApp(TellingApp):
         bridge: Bridge | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        vars(self)["DEFAULT_MODE"] = opening.screen  # else an empty screen would be drawn before it
         super().__init__()
         self.opening = opening
         self.bridge = Bridge() if bridge is None else bridge
@@ -77,6 +81,14 @@ class SpecdecApp(TellingApp):
             self.state.prompt = opening.prompt
         self._measuring = Measuring(
             self.state, self.bridge, self.run_worker, self._say, self._tell_screens
+        )
+        self._idle = IdleMeasuring(
+            self.state,
+            self.bridge,
+            self._say,
+            self._tell_screens,
+            clock,
+            is_wanted=opening.measures_when_idle,
         )
         self.share_line = ""
         self._seen = Opening()
@@ -103,13 +115,23 @@ class SpecdecApp(TellingApp):
             screen = module.ProofScreen(self.state, self.bridge)
         return screen
 
-    async def on_mount(self) -> None:
+    def on_mount(self) -> None:
         self._watch_opening()
-        await self.switch_mode(self.opening.screen)
         self.set_interval(WATCH_SECONDS, self._watch_opening)
+        self.call_after_refresh(begin_rounds)
+        self.set_interval(IDLE_LOOK_SECONDS, self._look_idle)
         if self.opening.request is not None:
             request = self.opening.request
             self.call_after_refresh(lambda: self.bridge.open(request))
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, _INPUT):
+            self._idle.come_back()
+        await super().on_event(event)
+
+    def _look_idle(self) -> None:
+        director = getattr(self.screen, "director", None)
+        self._idle.look(director is not None and not (director.is_over or director.is_paused))
 
     def action_show(self, name: str) -> None:
         """Go to another screen; one that is not there is said so."""
@@ -157,6 +179,8 @@ class SpecdecApp(TellingApp):
 
     def action_stop_or_quit(self) -> None:
         """First stop what runs; a second time within two seconds, leave."""
+        from textual.widgets import Input, TextArea
+
         now = self.clock()
         stop = getattr(self.screen, "action_stop", None)
         if now - self._stopped_at <= QUIT_SECONDS:
@@ -203,7 +227,7 @@ class SpecdecApp(TellingApp):
         state.context_length = facts.context_length
         state.weight_bytes, state.kv_bytes_per_token = facts.weight_bytes, facts.kv_bytes_per_token
         state.memory_limit_bytes = facts.memory_limit_bytes
-        state.prices = facts.prices
+        state.prices, state.wants_measuring = facts.prices, facts.wants_measuring
         if not self.opening.is_temperature_set:
             temperature = TOY_TEMPERATURE if state.is_toy else 0.0
             state.race_settings = settings_from(state.race_settings, temperature=temperature)
@@ -284,6 +308,8 @@ def run_app(opening: AppOpening) -> int:
         app.run()
     finally:
         app.bridge.close()
+    from tui.remembering import remember_last
+
     app.tell_crash()
     remember_last(app.state, is_replay=opening.replay is not None)
     if app.share_line:

@@ -18,6 +18,7 @@ from tui.opening import Opening, OpeningJob, PairRequest
 
 if TYPE_CHECKING:
     from mlx_specdec.engine import Engine
+    from mlx_specdec.model_spec import PairSpec
     from mlx_specdec.session import Session
 
 __all__ = ["Bridge", "Feed", "Handle"]
@@ -70,6 +71,8 @@ class Bridge:
         self._job: OpeningJob | None = None
         self._opening: JobHandle[Event] | None = None
         self._current: Feed | None = None
+        self._calls: list[Future[Any]] = []
+        self._idle: tuple[Handle, Future[Any]] | None = None
 
     # ------------------------------------------------------------------ opening
 
@@ -78,6 +81,7 @@ class Bridge:
 
         A pair that is loaded already is closed once the other one is there.
         """
+        self.stop_idle()
         number = 1
         if self._job is not None:
             self._job.cancel()
@@ -145,6 +149,18 @@ class Bridge:
 
         return self._start(engine, job)
 
+    def start_timing(self, pair: PairSpec, seconds: float) -> Feed:
+        """Time the target's shapes in other weight formats until anything else is asked of the
+        engine; the feed brings the seconds left after every pass, and TimedFormats last.
+
+        Raises:
+            SpecdecError: no models are loaded.
+        """
+        engine = self._ready_engine()
+        from tui.race.jobs import timed_formats
+
+        return self._start(engine, timed_formats(engine, pair, seconds))
+
     @property
     def begins_thinking(self) -> bool:
         """Whether the reply under way starts inside a thinking block; known once prefilled."""
@@ -160,6 +176,7 @@ class Bridge:
             SpecdecError: no models are loaded.
         """
         engine = self._ready_engine()
+        self.stop_idle()
         future: Future[T] = Future()
 
         def job(is_cancelled: Callable[[], bool]) -> Iterator[Any]:
@@ -170,7 +187,38 @@ class Bridge:
             return iter(())
 
         engine.thread.submit(job)
+        self._calls = [call for call in (*self._calls, future) if not call.done()]
         return future
+
+    def when_idle(self, function: Callable[[Session, Callable[[], bool]], T]) -> Future[T]:
+        """Run ``function(session, is_cancelled)`` on the engine's thread until anything else is
+        asked of the engine; the future is cancelled where it had not begun by then.
+
+        Raises:
+            SpecdecError: no models are loaded.
+        """
+        engine = self._ready_engine()
+        self.stop_idle()
+        future: Future[T] = Future()
+
+        def job(is_cancelled: Callable[[], bool]) -> Iterator[Any]:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(function(engine.session, is_cancelled))
+                except Exception as error:  # noqa: BLE001  whoever asks for the result gets it
+                    future.set_exception(error)
+            return iter(())
+
+        self._idle = engine.thread.submit(job), future
+        return future
+
+    def stop_idle(self) -> None:
+        """End what ``when_idle`` began."""
+        if self._idle is not None:
+            handle, future = self._idle
+            self._idle = None
+            handle.cancel()
+            future.cancel()
 
     def generation_defaults(self) -> Mapping[str, Any]:
         """What the model's makers recommend for sampling."""
@@ -181,10 +229,16 @@ class Bridge:
         """Whether a race or a reply is under way."""
         return self._current is not None and not self._current.is_done
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether models are loaded and nothing is under way that somebody asked for."""
+        return self.is_ready and not self.is_busy and all(call.done() for call in self._calls)
+
     # ------------------------------------------------------------------ leaving
 
     def close(self) -> bool:
         """Cancel everything and wait at most 0.3 s; False when a thread is still busy."""
+        self.stop_idle()
         if self._current is not None:
             self._current.cancel()
         if self._job is not None:
@@ -206,6 +260,7 @@ class Bridge:
         return engine
 
     def _start(self, engine: Engine, job: Callable[[Callable[[], bool]], Iterator[Any]]) -> Feed:
+        self.stop_idle()
         if self._current is not None:
             self._current.cancel()
         self._current = Feed(engine.thread.submit(job))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
@@ -67,22 +68,35 @@ class Measuring:
         if prices is None or self._state.pair is not pair:
             self._say("Something else had the machine: nothing was changed. Try m again.")
             return
-        self._state.prices = prices
+        self._state.prices, self._state.wants_measuring = prices, False
         self._say("Timed: the ledger shows it now.")
         self._tell()
 
 
-def measured_prices(session: Session, seconds: float = SECONDS) -> Prices | None:
+def measured_prices(
+    session: Session,
+    seconds: float = SECONDS,
+    is_cancelled: Callable[[], bool] = lambda: False,
+    longest_step: float = math.inf,
+) -> Prices | None:
     """On the engine's thread: time the session's pair, keep it and decide by it from now on.
 
     None when the result is not good enough to rest a decision on.
+
+    Args:
+        is_cancelled, longest_step: see ``measured_calibration``.
+
+    Raises:
+        Cancelled: asked for on the way.
     """
     from mlx_specdec.costs.calibrate import measured_calibration
     from mlx_specdec.costs.known_costs import calibration_key
     from mlx_specdec.costs.prices_here import keep_if_better
 
     key = calibration_key(session.pair, session.kv_bits)
-    calibration = measured_calibration(session, key, seconds)
+    calibration = measured_calibration(
+        session, key, seconds, is_cancelled=is_cancelled, longest_step=longest_step
+    )
     if not calibration.is_usable:
         return None
     session.take_costs(calibration.costs)

@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, Literal
 
 from mlx_specdec.errors import ModelNotFoundError
 from mlx_specdec.events import Event, Failed
-from mlx_specdec.last_pair import draft_name, spec_name
 from mlx_specdec.model_spec import ModelSpec, PairSpec
 from mlx_specdec.prompts import Prompt
-from mlx_specdec.registry import Registry
 from mlx_specdec.settings import Settings
 
 if TYPE_CHECKING:
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
     from mlx_specdec.downloads.plan import DownloadPlan
     from mlx_specdec.downloads.question import Machine
     from mlx_specdec.engine import Engine
+    from mlx_specdec.registry import Registry
+    from mlx_specdec.session import Session
 
 __all__ = ["AppOpening", "Facts", "Opening", "OpeningJob", "PairRequest", "Question"]
 
@@ -72,6 +72,7 @@ class Facts:
     memory_limit_bytes: int = 0
     kv_bytes_per_token: int = 0
     prices: Prices | None = None
+    wants_measuring: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,8 @@ class OpeningJob:
         Raises:
             SpecdecError: whatever stands in the way.
         """
+        from mlx_specdec.registry import Registry
+
         if self._request.offline:
             os.environ["HF_HUB_OFFLINE"] = "1"
         registry = Registry.load()
@@ -216,6 +219,7 @@ class OpeningJob:
     def _load(self, pair: PairSpec) -> None:
         self._set(phase="loading", progress=None)
         from mlx_specdec.engine import load
+        from mlx_specdec.last_pair import draft_name, spec_name
 
         self._before_load()
         wanted, began = self._request, time.perf_counter()
@@ -270,17 +274,34 @@ def _facts(engine: Engine, pair: PairSpec) -> Facts:
         session.room.weight_bytes,
         session.room.limit_bytes,
         session.room.kv_bytes_per_token,
-        None if pair.target.built_in else _prices(pair, this_machine()),
+        _prices(pair, this_machine()),
+        _wants_measuring(session),
     )
 
 
+def _wants_measuring(session: Session) -> bool:
+    """Whether drafting is priced here without a calibration of just these models."""
+    from mlx_specdec.costs.known_costs import calibration_key
+    from mlx_specdec.costs.store import load_calibration
+
+    if session.pair.draft is None:
+        return False
+    kept = load_calibration(calibration_key(session.pair, session.kv_bits))
+    return kept is None or not kept.is_usable
+
+
 def _prices(pair: PairSpec, machine: Machine) -> Prices | None:
-    """What is known of a pass here; timed shapes know one context, a calibration all."""
+    """What is known of a pass here; timed shapes know one context, a calibration all.
+
+    The published tables are of models a thousand times as large as the built-in pair.
+    """
     from mlx_specdec.costs.prices import Prices
     from mlx_specdec.costs.prices_here import prices_here
 
     found = prices_here(pair, machine)
-    if found is None or isinstance(found, Prices):
+    if found is None or (pair.target.built_in and found.source != "measured"):
+        return None
+    if isinstance(found, Prices):
         return found
     return Prices(found.model, "measured", found.words)
 
@@ -302,6 +323,7 @@ class AppOpening:
         chip: the chip whose published costs re-time what is shown; empty for the real clock.
         speed: race seconds a second, or None for what suits the race.
         is_looping: race again and again, through the built-in prompts.
+        measures_when_idle: time the passes of a pair by itself while nobody wants anything.
         more: options of other screens, by name.
     """
 
@@ -318,4 +340,5 @@ class AppOpening:
     chip: str = ""
     speed: float | None = None
     is_looping: bool = False
+    measures_when_idle: bool = True
     more: Mapping[str, object] = field(default_factory=dict)

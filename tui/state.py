@@ -43,6 +43,7 @@ class AppState:
         score: of what was forecast of the last race before it ran; None where nothing was.
         prices: what passes cost here, and where those figures come from.
         is_ready: the models are loaded.
+        wants_measuring: no calibration of this pair with this MLX on this machine is kept.
         context_length: tokens that a conversation may take; None when not known.
         weight_bytes: of the loaded models, as they lie in memory.
         memory_limit_bytes: what models and caches may take on this machine.
@@ -61,6 +62,7 @@ class AppState:
     prices: Prices | None = None
     score: Score | None = None
     is_ready: bool = False
+    wants_measuring: bool = False
     context_length: int | None = None
     weight_bytes: int = 0
     memory_limit_bytes: int = 0

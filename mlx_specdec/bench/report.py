@@ -194,8 +194,9 @@ def _notes(result: BenchResult, summaries: Sequence[WorkloadSummary]) -> list[st
     errors = [abs(arm.prediction_error) for arm in ours if arm.prediction_error is not None]
     if errors and result.prices is not None:
         lines.append(
-            f"Forecasts, written before each run from {result.prices.words} and from acceptance "
-            f"on other prompts: off by {100 * sum(errors) / len(errors):.0f} % on average, "
+            f"Forecasts, written before each run from {result.prices.words}, put right by the "
+            "runs before, and from other prompts: "
+            f"off by {100 * sum(errors) / len(errors):.0f} % on average, "
             f"{100 * max(errors):.0f} % at most."
         )
     return lines

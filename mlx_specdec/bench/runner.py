@@ -16,8 +16,8 @@ from ..parts import Parts
 from ..session import Session
 from ..settings import Settings
 from .baseline import baseline_events
-from .forecast import AcceptanceSeen, BenchForecast
-from .plan import Arm, BenchPlan, Turn
+from .forecast import BenchForecast
+from .plan import PLAIN, Arm, BenchPlan, Turn
 from .workloads import Workload
 
 __all__ = ["BenchResult", "BenchRunner", "EngineRunner", "Sample", "run_bench"]
@@ -154,20 +154,20 @@ def run_bench(
         SpecdecError: what went wrong in a run.
     """
     result = BenchResult(plan, prices=prices)
-    seen = AcceptanceSeen()
-    forecast = BenchForecast(prices.model, seen) if prices is not None else None
+    num_tokens = plan.settings.max_tokens or 1
+    forecast = BenchForecast(prices, num_tokens) if prices is not None else None
     try:
         on_turn(0, None)
         _warm_up(plan, runner)
-        _pilots(plan, runner, seen)
+        if forecast is not None:
+            _pilots(plan, runner, forecast)
         repeat = 1
         for turn in plan.turns():
             if turn.repeat != repeat and plan.cool_down_seconds:
                 sleep(plan.cool_down_seconds)
             repeat = turn.repeat
             on_turn(len(result.samples), turn)
-            predicted = forecast.speedup(turn) if forecast is not None else None
-            result.samples.append(_sample(plan, runner, turn, predicted, seen))
+            result.samples.append(_sample(plan, runner, turn, forecast))
     except KeyboardInterrupt:
         if not result.samples:
             raise
@@ -175,14 +175,15 @@ def run_bench(
 
 
 def _sample(
-    plan: BenchPlan, runner: BenchRunner, turn: Turn, predicted: float | None, seen: AcceptanceSeen
+    plan: BenchPlan, runner: BenchRunner, turn: Turn, forecast: BenchForecast | None
 ) -> Sample:
+    predicted = forecast.speedup(turn) if forecast is not None else None
     events = runner.run(
         turn.workload.prompts[turn.prompt], turn.arm, _settings(plan, turn.workload)
     )
     metrics = fold(events)
-    if turn.arm.is_ours:
-        seen.add(turn.workload.kind, turn.prompt, turn.arm.rule, metrics.by_position)
+    if forecast is not None:
+        forecast.learn(turn.workload.kind, turn.prompt, turn.arm, events)
     tokens = tuple(t.token for event in events if isinstance(event, Round) for t in event.emitted)
     ledger = LatencyLedger()
     for event in events:
@@ -198,17 +199,21 @@ def _warm_up(plan: BenchPlan, runner: BenchRunner) -> None:
         runner.run(prompt, arm, _settings(plan, plan.workloads[0]).changed(max_tokens=limit))
 
 
-def _pilots(plan: BenchPlan, runner: BenchRunner, seen: AcceptanceSeen) -> None:
-    """The first look at each kind's acceptance, on a prompt that is not measured."""
+def _pilots(plan: BenchPlan, runner: BenchRunner, forecast: BenchForecast) -> None:
+    """The first look at what each kind's rounds keep and take, on prompts that are not measured:
+    plain decoding once and, of each rule, the arm that looks furthest."""
     ours = [arm for arm in plan.arms if arm.is_ours]
-    fixed = [arm for arm in ours if arm.lookahead != "auto"]
-    by_rule = {arm.rule: arm for arm in sorted(fixed or ours, key=lambda arm: str(arm.lookahead))}
+    furthest = {arm.rule: arm for arm in sorted(ours, key=_reach)}
     for workload in plan.workloads:
-        if workload.pilot is None:
-            continue
-        for rule, arm in by_rule.items():
-            metrics = fold(runner.run(workload.pilot, arm, _settings(plan, workload)))
-            seen.add(workload.kind, None, rule, metrics.by_position)
+        for number, pilot in enumerate(workload.pilots):
+            for arm in [PLAIN, *furthest.values()] if number == 0 else furthest.values():
+                events = runner.run(pilot, arm, _settings(plan, workload))
+                forecast.learn(workload.kind, None, arm, events)
+
+
+def _reach(arm: Arm) -> int:
+    """How far an arm is sure to look."""
+    return arm.lookahead if isinstance(arm.lookahead, int) else 0
 
 
 def _settings(plan: BenchPlan, workload: Workload) -> Settings:

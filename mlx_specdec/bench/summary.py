@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import geometric_mean, mean, median
+from statistics import geometric_mean, harmonic_mean, median
 
 from ..metrics import Metrics, end_to_end_speedup, pool, speedup
 from .plan import PLAIN, Arm
@@ -48,8 +48,9 @@ class ArmSummary:
     """One arm on one workload (or on all of them).
 
     ``metrics`` pools every run. The speedups compare with plain decoding of the same repeat, all
-    prompts pooled, so that a long answer counts for what it is. ``predicted`` is the mean of what
-    was written down before the runs, None where nothing was. ``seconds`` of all runs by phase, as
+    prompts pooled, so that a long answer counts for what it is. ``predicted`` is the harmonic mean
+    of what was written down before the runs (the seconds of replies of one length add up), None
+    where nothing was. ``seconds`` of all runs by phase, as
     far as the host can know; draft and verify only of a profiled arm.
     """
 
@@ -136,7 +137,7 @@ def _arm(
         tokens_per_second=Interval.of(rates),
         speedup=_ratios(plain, mine, speedup),
         end_to_end=_ratios(plain, mine, end_to_end_speedup),
-        predicted=mean(predicted) if predicted else None,
+        predicted=harmonic_mean(predicted) if predicted else None,
         equal_texts=texts_equal(mine, plain),
         seconds=phase_seconds(mine),
     )

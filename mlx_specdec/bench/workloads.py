@@ -14,6 +14,7 @@ from ..errors import InvalidRequestError
 
 __all__ = ["Workload", "read_prompts", "read_prompts_file", "workloads"]
 
+_MORE_PILOTS = 2
 _FIX = 'Give one JSON object a line, such as {"kind": "code", "text": "Write ..."}.'
 
 
@@ -22,7 +23,8 @@ class Workload:
     """Prompts of one kind.
 
     ``pilot`` is the prompt that a forecast may look at; it is never among ``prompts``, so that
-    nothing is predicted from what it is scored on. None where there was only one prompt.
+    nothing is predicted from what it is scored on. None where there was only one prompt. ``rest``
+    are prompts of the kind that were left out.
     ``think``: whether the model thinks first; None leaves it to the settings.
     """
 
@@ -31,10 +33,18 @@ class Workload:
     prompts: tuple[str, ...]
     pilot: str | None = None
     think: bool | None = None
+    rest: tuple[str, ...] = ()
+
+    @property
+    def pilots(self) -> tuple[str, ...]:
+        """What a forecast looks at: the pilot, and a few prompts that are not measured anyway."""
+        own = () if self.pilot is None else (self.pilot,)
+        return own + self.rest[:_MORE_PILOTS]
 
     def first(self, count: int) -> Workload:
         """The same with at most ``count`` prompts."""
-        return replace(self, prompts=self.prompts[:count])
+        rest = self.prompts[count:] + self.rest
+        return replace(self, prompts=self.prompts[:count], rest=rest)
 
     def thinking(self, think: bool) -> Workload:
         """The same prompts with thinking on or off; the kind says so where it is on."""

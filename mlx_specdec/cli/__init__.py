@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module, metadata
+from importlib import import_module
 
 from .. import __version__
 from ..errors import SpecdecError
@@ -117,6 +117,8 @@ def _add_global_options(parser: CommandParser) -> None:
 
 
 def _versions() -> str:
+    from importlib import metadata  # reads mail, of all things: only where it is asked for
+
     lines = [f"mlx-specdec {__version__}"]
     for name in ("mlx", "mlx-lm"):
         try:

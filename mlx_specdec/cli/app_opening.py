@@ -16,7 +16,16 @@ from .terminal import Terminal
 if TYPE_CHECKING:
     from tui.opening import PairRequest
 
-__all__ = ["open_race", "pair_request", "wants_app"]
+__all__ = ["add_app_options", "open_race", "pair_request", "wants_app"]
+
+
+def add_app_options(parser: argparse.ArgumentParser) -> None:
+    """The group "app": what only a screen can honour."""
+    parser.add_argument_group("app").add_argument(
+        "--no-idle-measuring",
+        action="store_true",
+        help="do not time a new pair's passes while nobody types",
+    )
 
 
 def wants_app(args: argparse.Namespace, terminal: Terminal) -> bool:
@@ -50,7 +59,7 @@ def open_race(args: argparse.Namespace, settings: Settings, prompt: Prompt | Non
         settings: of the race, checked already.
         prompt: None takes the one that suits the pair.
     """
-    from tui.app import run_app
+    from tui.launch import launch
     from tui.opening import AppOpening
 
     if args.color == "never":
@@ -68,5 +77,6 @@ def open_race(args: argparse.Namespace, settings: Settings, prompt: Prompt | Non
         chip=getattr(args, "clock", None) or "",
         speed=getattr(args, "speed", None),
         is_looping=bool(getattr(args, "loop", False)),
+        measures_when_idle=not getattr(args, "no_idle_measuring", False),
     )
-    return run_app(opening)
+    return launch(opening)

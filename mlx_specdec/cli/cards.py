@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..costs.machines import Chip
 from ..errors import InvalidRequestError
 from ..race.recording import Recording, read_recording_file
-from ..race.retiming import retimed
 from .terminal import Terminal
+
+if TYPE_CHECKING:
+    from ..costs.machines import Chip
 
 __all__ = ["Cards", "add_card_options", "cards", "wants_cards"]
 
@@ -51,6 +53,8 @@ class Cards:
         """
         if self.card is None and self.moving_card is None:
             return
+        from ..race.retiming import retimed
+
         recording = read_recording_file(path)
         self.write(terminal, recording if chip is None else retimed(recording, chip))
 

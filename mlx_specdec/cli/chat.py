@@ -16,7 +16,7 @@ from ..last_pair import draft_name, remember_pair, spec_name
 from ..model_spec import PairSpec
 from ..registry import Registry
 from ..settings import Settings, settings_from
-from .app_opening import pair_request, wants_app
+from .app_opening import add_app_options, pair_request, wants_app
 from .chat_loop import ChatLoop
 from .interrupts import Interrupts
 from .opening import go_offline_if_asked, open_engine, wanted_pair
@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--no-save", action="store_true", help="do not keep this chat")
     add("--plain", action="store_true", help="line by line, also on a terminal")
+    add_app_options(parser)
     add_expert_options(parser)
 
 
@@ -87,8 +88,8 @@ def _resumed(args: argparse.Namespace, store: ChatStore) -> SavedChat | None:
 
 
 def _open_app(args: argparse.Namespace, store: ChatStore, resumed: SavedChat | None) -> int:
-    from tui.app import run_app
     from tui.chat.opening import ChatOpening
+    from tui.launch import launch
     from tui.opening import AppOpening
 
     if args.color == "never":
@@ -101,9 +102,13 @@ def _open_app(args: argparse.Namespace, store: ChatStore, resumed: SavedChat | N
         template_options=template_options(args),
         with_options=lambda settings: explicit_settings(args, settings),
     )
-    return run_app(
+    return launch(
         AppOpening(
-            screen="chat", request=pair_request(args), settings=DEFAULTS, more={"chat": chat}
+            screen="chat",
+            request=pair_request(args),
+            settings=DEFAULTS,
+            measures_when_idle=not args.no_idle_measuring,
+            more={"chat": chat},
         )
     )
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import secrets
+from random import SystemRandom
 from typing import cast
 
 from ..errors import InvalidRequestError
-from ..ledger.last_run import remember_run
 from ..model_spec import PairSpec
 from ..prompts import PROMPTS, Prompt, default_prompt, edit_prompt, prompt_named
 from ..registry import Registry
 from ..settings import Settings
-from .app_opening import open_race, wants_app
+from .app_opening import add_app_options, open_race, wants_app
 from .cards import wants_cards
 from .opening import go_offline_if_asked, open_engine, tell_blas, wanted_pair
 from .options import (
@@ -51,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_race_options(parser)
     add("--plain", action="store_true", help="as text, which needs no screen of its own")
     add("--json", action="store_true", help="both lanes and the comparison as JSON")
+    add_app_options(parser)
     add_expert_options(parser)
     cast(CommandParser, parser).figures = (
         *FIGURES,
@@ -99,6 +99,7 @@ def _run_here(args: argparse.Namespace, terminal: Terminal, race: RaceOptions) -
     go_offline_if_asked(args)
     engine, pair = open_engine(args, terminal, pair, registry)
     # Imported after the question before a download: these import MLX.
+    from ..ledger.last_run import remember_run
     from .demo_races import Conditions, loop, raced
 
     with engine:
@@ -124,8 +125,10 @@ def _settings(args: argparse.Namespace, is_toy: bool) -> Settings:
     settings = explicit_settings(args, DEFAULTS)
     if settings.lookahead == 0:
         raise InvalidRequestError("--lookahead 0 does not draft.", "A demo needs 1 to 16.")
+    if settings.seed is not None:
+        return settings
     # One seed for every run: with rule coupled it makes the same text each time.
-    return settings if settings.seed is not None else settings.changed(seed=secrets.randbits(31))
+    return settings.changed(seed=SystemRandom().getrandbits(31))
 
 
 def _prompt(args: argparse.Namespace, pair: PairSpec) -> Prompt:

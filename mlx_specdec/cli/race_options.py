@@ -6,11 +6,13 @@ import argparse
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..costs.machines import Chip
 from ..errors import InvalidRequestError
-from ..race.retiming import chip_named
 from .cards import Cards, add_card_options, cards
+
+if TYPE_CHECKING:
+    from ..costs.machines import Chip
 
 __all__ = ["RaceOptions", "add_race_options", "race_options"]
 
@@ -82,7 +84,7 @@ def race_options(args: argparse.Namespace, is_on_screen: bool) -> RaceOptions:
         InvalidRequestError: a value outside its range, or two options that exclude each other.
     """
     _check_pairs(args, is_on_screen)
-    chip = chip_named(args.clock) if args.clock is not None else None
+    chip = _chip_named(args.clock) if args.clock is not None else None
     args.speed = _speed(args.speed)
     runs = DEFAULT_RUNS if args.runs is None else args.runs
     if not 1 <= runs <= 100:
@@ -120,6 +122,12 @@ def _check_pairs(args: argparse.Namespace, is_on_screen: bool) -> None:
             "--speed is how fast the screen shows a race, and this is text, shown at once.",
             "Leave it out, or run on a terminal without --plain and --json.",
         )
+
+
+def _chip_named(name: str) -> Chip:
+    from ..race.retiming import chip_named  # with its tables, which few races need
+
+    return chip_named(name)
 
 
 def _option(name: str) -> str:

@@ -10,23 +10,24 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
-from ..backend import mx, release_unused_memory
+from ..backend import release_unused_memory
 from ..events import Round
-from ..forward import ModelRunner, never
+from ..forward import Cancelled, never
 from ..ledger.latency import LatencyModel
-from ..loaded import LoadedModel
+from ..memory_room import wired
 from ..request import SamplingParams
 from ..session import Session
 from ..settings import Settings
 from .calibration import Calibration, CalibrationKey, Spread
 from .known_costs import calibration_key
 from .pair_costs import PairCosts
+from .pass_bench import BULK, PassBench
 from .store import save_calibration
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ ROWS = tuple(range(1, 10))
 CONTEXTS = (64, 2048, 8192)
 WANTED_SHARE = 0.03
 _FIRST = (1, 2, 4, 9, 3, 5, 7, 6, 8)  # when the time is short, the ends and a middle are known
-_CHAIN = 4  # passes in a row that are timed together
-_BULK = 256  # tokens that are read at once
 _CATCH_UP = 8
 _MIN_REPEATS, _MAX_REPEATS = 3, 60
 _SLOW_SHARE = 0.25  # of the repeats, the slowest: something else ran
@@ -75,70 +74,11 @@ class _Figure:
         return len(self.seen) >= _MIN_REPEATS and self.spread().share <= WANTED_SHARE
 
 
-class _Bench:
-    """Both models with caches of their own, filled to one context length.
-
-    Args:
-        clock: seconds.
-    """
-
-    def __init__(self, session: Session, clock: Callable[[], float]) -> None:
-        def runner(model: LoadedModel) -> ModelRunner:
-            return ModelRunner(
-                model, kv_bits=session.kv_bits, kv_group_size=session.kv_group_size, clock=clock
-            )
-
-        draft = session.pair.draft
-        self._clock = clock
-        self.target = runner(session.pair.target)
-        self.draft = None if draft is None else runner(draft)
-        self.context = 0
-
-    def fill(self, context: int) -> None:
-        """Go to a context length."""
-        for model in (self.target, self.draft):
-            if model is not None:
-                model.drop()
-                mx.eval(model.extend([0]))
-                model.cache.fill_to(context)
-        self.context = context
-
-    def passes(self, model: ModelRunner, rows: int) -> float:
-        """Seconds of a pass over ``rows`` rows, in a chain of passes each made of the one before.
-
-        As in the plain loop, a pass is queued before the one ahead of it is waited for.
-        """
-        tokens = mx.zeros((rows,), dtype=mx.int32)
-        mx.eval(tokens)
-        began, ahead = self._clock(), None
-        for _ in range(_CHAIN):
-            logits = model.extend([], tokens)
-            tokens = mx.broadcast_to(mx.argmax(logits[-1:], axis=-1), (rows,)).astype(mx.int32)
-            mx.async_eval(tokens)
-            if ahead is not None:
-                mx.eval(ahead)
-            ahead = tokens
-        mx.eval(tokens)
-        seconds = (self._clock() - began) / _CHAIN
-        model.cache.truncate_to(self.context)
-        return seconds
-
-    def reading(self, model: ModelRunner, count: int) -> float:
-        """Seconds a token of reading ``count`` tokens at once, without the head."""
-        began = self._clock()
-        model.extend([], mx.zeros((count,), dtype=mx.int32))
-        model.cache.evaluate()
-        seconds = self._clock() - began
-        model.cache.truncate_to(self.context)
-        return seconds / count
-
-
 def calibrate(
     engine: Engine,
     seconds: float = SECONDS,
     *,
     clock: Callable[[], float] = time.perf_counter,
-    is_cancelled: Callable[[], bool] = never,
 ) -> Calibration:
     """Measure an engine's pair; waits for it. The session's caches stay as they are.
 
@@ -155,9 +95,7 @@ def calibrate(
 
     def work() -> Calibration:
         key = calibration_key(session.pair, session.kv_bits)
-        calibration = measured_calibration(
-            session, key, seconds, clock=clock, is_cancelled=is_cancelled
-        )
+        calibration = measured_calibration(session, key, seconds, clock=clock)
         if calibration.is_usable:
             session.take_costs(calibration.costs)
             save_calibration(calibration)
@@ -174,6 +112,7 @@ def measured_calibration(
     clock: Callable[[], float] = time.perf_counter,
     now: Callable[[], float] = time.time,
     is_cancelled: Callable[[], bool] = never,
+    longest_step: float = math.inf,
     contexts: tuple[int, ...] = CONTEXTS,
 ) -> Calibration:
     """The same on the calling thread.
@@ -181,24 +120,25 @@ def measured_calibration(
     Args:
         clock: seconds, for passes and for the time that is left.
         now: seconds since the epoch.
-        contexts: lengths to measure at; those that a model cannot hold are left out.
+        is_cancelled: asked before every pass.
+        longest_step: seconds that reading in bulk may take at once; a cancel waits for it.
+        contexts: lengths to measure at; those that the session cannot hold are left out.
+
+    Raises:
+        Cancelled: the reader wants no more; nothing of it is kept.
     """
     from ..this_machine import power_source
 
-    bench = _Bench(session, clock)
+    bench = PassBench(session, clock, is_cancelled, longest_step)
     until = clock() + seconds
-    whole, plain = _whole_rounds(session.beside(clock), clock() + _LOOP_SHARE * seconds)
-    limit = session.pair.context_length
-    fitting = [n for n in contexts if limit is None or n + 2 * _BULK <= limit] or [0]
-    measured: dict[int, dict[str, _Figure]] = {}
-    for context in fitting:
-        left = until - clock()
-        if measured and (left <= 0 or is_cancelled()):
-            break
-        share = 1.0 if measured or len(fitting) == 1 else _FIRST_CONTEXT_SHARE
-        bench.fill(context)
-        measured[context] = _context_figures(bench, clock() + share * left, clock, is_cancelled)
-    release_unused_memory()
+    fitting = _fitting(session, contexts)
+    try:
+        loops_until = clock() + _LOOP_SHARE * seconds
+        whole, plain = _whole_rounds(session.beside(clock), loops_until, is_cancelled)
+        with wired(session.room, session.target.length + fitting[-1] + 2 * BULK):
+            measured = _by_context(bench, fitting, until, clock)
+    finally:
+        release_unused_memory()
     first = measured[fitting[0]]
     # The plain loop queues a pass while the last one runs, so its round is not a lone pass.
     alone = _seconds(first, "pass over 1 rows")
@@ -208,12 +148,36 @@ def measured_calibration(
         tuple((n, _model(figures, queued, overhead)) for n, figures in measured.items()),
         _seconds(first, "draft reads a token"),
         _seconds(first, "target reads a token"),
+        _catch_up(first),
     )
     complete = len(measured) == len(fitting)
     every = [figure for figures in measured.values() for figure in figures.values()]
     settled = complete and all(figure.is_settled for figure in every)
-    stopped = "cancelled" if is_cancelled() else "interval" if settled else "time"
+    stopped = "interval" if settled else "time"
     return Calibration(key, costs, now(), stopped, _spreads(measured), power_source())
+
+
+def _fitting(session: Session, contexts: Sequence[int]) -> list[int]:
+    """The context lengths that the models can hold, beside what the session's own caches do."""
+    most, room = session.pair.context_length, session.room.tokens()
+    left = None if room is None else room - session.target.length
+    limit = min((each for each in (most, left) if each is not None), default=None)
+    return [n for n in contexts if limit is None or n + 2 * BULK <= limit] or [0]
+
+
+def _by_context(
+    bench: PassBench, contexts: Sequence[int], until: float, clock: Callable[[], float]
+) -> dict[int, dict[str, _Figure]]:
+    """The figures at each context length, as many of them as there is time for; one at least."""
+    measured: dict[int, dict[str, _Figure]] = {}
+    for context in contexts:
+        left = until - clock()
+        if measured and left <= 0:
+            break
+        share = 1.0 if measured or len(contexts) == 1 else _FIRST_CONTEXT_SHARE
+        bench.fill(context)
+        measured[context] = _context_figures(bench, clock() + share * left, clock)
+    return measured
 
 
 def _spreads(measured: dict[int, dict[str, _Figure]]) -> tuple[Spread, ...]:
@@ -226,7 +190,9 @@ def _spreads(measured: dict[int, dict[str, _Figure]]) -> tuple[Spread, ...]:
     )
 
 
-def _whole_rounds(session: Session, until: float) -> tuple[float, float]:
+def _whole_rounds(
+    session: Session, until: float, is_cancelled: Callable[[], bool] = never
+) -> tuple[float, float]:
     """What a round takes beyond its passes, to be worked out once these are known: the seconds
     of a round of _LOOP_LOOKAHEAD guesses (0.0 without a draft), and of a plain round.
 
@@ -243,7 +209,10 @@ def _whole_rounds(session: Session, until: float) -> tuple[float, float]:
     clock = session.clock
     for _ in range(_LOOP_REPEATS):
         for loop, cycles in zip(loops, seen, strict=True):
-            rounds = [event for event in session.generate(tokens, loop) if isinstance(event, Round)]
+            events = list(session.generate(tokens, loop, is_cancelled=is_cancelled))
+            if is_cancelled():
+                raise Cancelled
+            rounds = [event for event in events if isinstance(event, Round)]
             # The first rounds come after a switch, and the last ones may be shorter.
             guesses = _LOOP_LOOKAHEAD if cycles is not seen[0] else 0
             cycles += [
@@ -259,7 +228,7 @@ def _whole_rounds(session: Session, until: float) -> tuple[float, float]:
 
 
 def _context_figures(
-    bench: _Bench, until: float, clock: Callable[[], float], is_cancelled: Callable[[], bool]
+    bench: PassBench, until: float, clock: Callable[[], float]
 ) -> dict[str, _Figure]:
     """Every figure at one context, measured in turns until all are settled or the time is up.
 
@@ -270,20 +239,16 @@ def _context_figures(
     for figure in figures.values():
         if figure.name in needed or clock() < until:
             figure.measure()  # compiled, loaded, in the cache: not counted
-    while not is_cancelled():
+    while True:
         waiting = [figure for figure in figures.values() if not figure.is_settled]
         for figure in waiting:
             if clock() < until or (figure.name in needed and not figure.seen):
                 figure.seen.append(figure.measure())
         if not waiting or clock() >= until:
-            break
-    for name in needed & figures.keys():
-        if not figures[name].seen:  # cancelled at once
-            figures[name].seen.append(figures[name].measure())
-    return figures
+            return figures
 
 
-def _figures(bench: _Bench) -> Iterator[_Figure]:
+def _figures(bench: PassBench) -> Iterator[_Figure]:
     target, draft = bench.target, bench.draft
 
     def passes(rows: int) -> Callable[[], float]:
@@ -294,13 +259,19 @@ def _figures(bench: _Bench) -> Iterator[_Figure]:
     if draft is not None:
         yield _Figure("draft pass", lambda: bench.passes(draft, 1))
         yield _Figure("draft catches up", lambda: bench.passes(draft, _CATCH_UP))
-        yield _Figure("draft reads a token", lambda: bench.reading(draft, _BULK))
-    yield _Figure("target reads a token", lambda: bench.reading(target, _BULK))
+        yield _Figure("draft reads a token", lambda: bench.reading(draft))
+    yield _Figure("target reads a token", lambda: bench.reading(target))
 
 
 def _seconds(figures: dict[str, _Figure], name: str) -> float:
     figure = figures.get(name)
     return figure.spread().seconds if figure is not None and figure.seen else 0.0
+
+
+def _catch_up(figures: dict[str, _Figure]) -> float | None:
+    """Seconds of a token more in a pass of the draft; None without either pass."""
+    one, several = (_seconds(figures, name) for name in ("draft pass", "draft catches up"))
+    return max(several - one, 0.0) / (_CATCH_UP - 1) if min(one, several) > 0 else None
 
 
 def _model(figures: dict[str, _Figure], queued: float, overhead: float = 0.0) -> LatencyModel:

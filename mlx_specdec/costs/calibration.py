@@ -44,7 +44,7 @@ class Calibration:
         key: for what they hold.
         costs: by context length.
         measured_at: seconds since the epoch.
-        stopped: ``interval`` (every figure within the wanted share), ``time`` or ``cancelled``.
+        stopped: ``interval`` (every figure within the wanted share) or ``time``.
         spreads: of each figure.
         power: the power source then; empty where the system does not say.
     """

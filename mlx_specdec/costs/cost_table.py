@@ -12,8 +12,12 @@ import math
 from collections import deque
 from dataclasses import dataclass, field
 from statistics import median
+from typing import TYPE_CHECKING
 
 from .pair_costs import PairCosts
+
+if TYPE_CHECKING:
+    from ..lookahead.policy import RoundOutcome
 
 __all__ = ["CostTable"]
 
@@ -22,6 +26,7 @@ _WINDOW = 15  # rounds that a median is taken of
 _SURE = 5  # rounds that outweigh the prior, which counts as one of them before
 _SHRINK = 4  # rounds until half of what is a lookahead's own is believed
 _NOTICEABLE = 0.005
+_RIDING = 8  # owed tokens that the draft reads in its first pass; more are read in bulk
 
 
 def _window() -> deque[float]:
@@ -67,12 +72,14 @@ class CostTable:
     _plain: _Rounds = field(default_factory=_Rounds)
     _drafting: _Rounds = field(default_factory=_Rounds)
     _reading: _Rounds = field(default_factory=_Rounds)
+    _reading_by_size: dict[int, _Rounds] = field(default_factory=dict)
     _log_scale: float = 0.0
 
     def replace_prior(self, prior: PairCosts) -> None:
         """Take measured costs in place of what was assumed and corrected so far."""
         self.prior, self.scale_is_known = prior, True
         self._cells.clear()
+        self._reading_by_size.clear()
         self._plain, self._drafting, self._reading = _Rounds(), _Rounds(), _Rounds()
         self._log_scale = 0.0
         self.version += 1
@@ -107,6 +114,14 @@ class CostTable:
         prior = self.prior.cycle_seconds(lookahead, context_length)
         return prior * math.exp(self._log_scale + self._factor(lookahead, context_length))
 
+    def observe(self, outcome: RoundOutcome) -> None:
+        """Take in what a round took, and what the draft took to read what it owed before it."""
+        context = outcome.context_length
+        if outcome.seconds is not None:
+            self.record(outcome.lookahead, context, outcome.seconds)
+        if outcome.catch_up_seconds > 0:
+            self.record_draft_prefill(outcome.owed_tokens, context, outcome.catch_up_seconds)
+
     def record(self, lookahead: int, context_length: int, seconds: float) -> None:
         """Take in one real round that was not at an edge."""
         prior = self.prior.cycle_seconds(lookahead, context_length)
@@ -126,21 +141,34 @@ class CostTable:
     def catch_up_seconds(self, owed_tokens: int, context_length: int) -> float:
         """What the draft takes for tokens it has not read, beyond the one that every round owes.
 
-        A few ride in its first pass; more are read in bulk, with a pass of their own.
+        A few ride in its first pass; more are read in bulk, with a pass of their own. What was
+        owed after a stretch without guesses is corrected by what such readings took, a prompt by
+        what prompts took.
         """
         extra = owed_tokens - 2
         if extra <= 0:
             return 0.0
+        riding = self.prior.draft_catch_up_seconds
+        if owed_tokens <= _RIDING and riding is not None:
+            return extra * riding * math.exp(self._log_scale)
         bulk = extra * self.prior.draft_prefill_seconds
-        own_pass = self.prior.draft_pass_seconds(context_length) if extra > 6 else 0.0
-        return (bulk + own_pass) * math.exp(self._log_scale + self._reading.careful_median())
+        is_apart = owed_tokens > _RIDING
+        own_pass = self.prior.draft_pass_seconds(context_length) if is_apart else 0.0
+        return (bulk + own_pass) * math.exp(self._log_scale + self._reading_factor(owed_tokens))
 
     def record_draft_prefill(self, num_tokens: int, context_length: int, seconds: float) -> None:
         """Take in what the draft took to read ``num_tokens`` in bulk."""
         expected = self.catch_up_seconds(num_tokens, context_length)
         if expected > 0 and seconds > 0:
-            known = self._reading.careful_median()
-            self._reading.add(known + math.log(seconds / expected))
+            observed = self._reading_factor(num_tokens) + math.log(seconds / expected)
+            self._reading.add(observed)
+            self._reading_by_size.setdefault(num_tokens.bit_length(), _Rounds()).add(observed)
+
+    def _reading_factor(self, num_tokens: int) -> float:
+        """The log of the correction for reading so many tokens; sizes count by powers of two."""
+        shared = self._reading.careful_median()
+        own = self._reading_by_size.get(num_tokens.bit_length())
+        return shared if own is None else _between(shared, own)
 
     def _factor(self, lookahead: int, context_length: int) -> float:
         """The log of the correction, beside the scale that all entries share."""
@@ -153,6 +181,9 @@ class CostTable:
             seen = self._drafting if self._drafting.count else self._plain
             shared = seen.careful_median()
         own = self._cells.get((lookahead, self.bucket(context_length)))
-        if own is None:
-            return shared
-        return shared + own.count / (own.count + _SHRINK) * (own.median() - shared)
+        return shared if own is None else _between(shared, own)
+
+
+def _between(shared: float, own: _Rounds) -> float:
+    """What is shared, and what is an entry's own as far as its rounds bear it out."""
+    return shared + own.count / (own.count + _SHRINK) * (own.median() - shared)

@@ -37,6 +37,8 @@ class PairCosts:
         by_context: (tokens in both caches, costs there), rising; at least one.
         draft_prefill_seconds: the draft reads one token in bulk.
         target_prefill_seconds: the target does; 0 when it is not known.
+        draft_catch_up_seconds: each of a few tokens more in a pass that the draft makes anyway;
+            None when it was not measured.
 
     Raises:
         InvalidRequestError: no entry, entries out of order, or a negative time.
@@ -45,11 +47,17 @@ class PairCosts:
     by_context: tuple[tuple[int, LatencyModel], ...]
     draft_prefill_seconds: float = 0.0
     target_prefill_seconds: float = 0.0
+    draft_catch_up_seconds: float | None = None
 
     def __post_init__(self) -> None:
         lengths = [length for length, _ in self.by_context]
         ordered = bool(lengths) and lengths == sorted(set(lengths))
-        if not ordered or min(self.draft_prefill_seconds, self.target_prefill_seconds) < 0:
+        reading = (
+            self.draft_prefill_seconds,
+            self.target_prefill_seconds,
+            self.draft_catch_up_seconds or 0.0,
+        )
+        if not ordered or min(reading) < 0:
             raise InvalidRequestError(
                 "The costs of a pair are not in order.",
                 "Give each context length once, rising, and times from 0.",

@@ -22,7 +22,7 @@ from .pair_costs import PairCosts, published_costs
 if TYPE_CHECKING:
     from .calibration import Calibration
 
-__all__ = ["Prices", "Source", "known_prices", "run_prices"]
+__all__ = ["Prices", "Source", "known_prices", "run_prices", "usual_rounds"]
 
 Source = Literal["measured", "published", "run"]
 _MIN_ROUNDS = 3  # fewer rounds at a lookahead say nothing of it, when another was seen more often
@@ -132,12 +132,14 @@ def _cycles(events: Sequence[Event], lane_edges: Collection[int]) -> list[tuple[
     """Rounds with the seconds from the read before to theirs. Edge rounds are left out: the
     first after a switch between the two loops, one in which the draft read the prompt, what was
     cut at the end, and those next to a switch of lanes unless all are."""
-    found = list(_in_one_loop(events))
+    found = list(usual_rounds(events))
     inside = [(event, seconds) for event, seconds in found if event.index not in lane_edges]
     return inside or found
 
 
-def _in_one_loop(events: Sequence[Event]) -> Iterator[tuple[Round, float]]:
+def usual_rounds(events: Sequence[Event]) -> Iterator[tuple[Round, float]]:
+    """Rounds with the seconds from the read before to theirs, but for the first one after a
+    switch between the two loops, one in which the draft read the prompt, and what was cut."""
     rounds = [event for event in events if isinstance(event, Round)]
     for before, event in pairwise(rounds):
         is_switch = bool(before.proposed) != bool(event.proposed)

@@ -41,7 +41,7 @@ def shapes_key(machine: Machine) -> str:
 def keep_if_better(calibration: Calibration) -> bool:
     """Keep a calibration for later, unless it is too wide to decide by or one of the last day is
     better known; whether it was."""
-    if calibration.stopped == "cancelled" or not calibration.is_usable:
+    if not calibration.is_usable:
         return False
     before = load_calibration(calibration.key)
     is_recent = before is not None and calibration.measured_at - before.measured_at < _DAY

@@ -96,6 +96,7 @@ def _document(calibration: Calibration) -> dict[str, Any]:
         "power": calibration.power,
         "draft_prefill_seconds": costs.draft_prefill_seconds,
         "target_prefill_seconds": costs.target_prefill_seconds,
+        "draft_catch_up_seconds": costs.draft_catch_up_seconds,
         "by_context": [
             {
                 "context": context,
@@ -129,10 +130,12 @@ def _calibration(document: dict[str, Any]) -> Calibration:
         )
         for entry in document["by_context"]
     )
+    catch_up = document.get("draft_catch_up_seconds")  # earlier versions did not keep it
     costs = PairCosts(
         entries,
         float(document["draft_prefill_seconds"]),
         float(document["target_prefill_seconds"]),
+        None if catch_up is None else float(catch_up),
     )
     return Calibration(
         CalibrationKey(**document["key"]),

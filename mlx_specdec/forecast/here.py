@@ -9,16 +9,15 @@ from dataclasses import replace
 from ..backend import backend_name
 from ..costs.prices_here import keep_if_better, shapes_key
 from ..downloads.question import Machine
-from ..ledger.latency import LatencyModel
 from ..locate import locate
 from ..memory import fits
 from ..model_spec import PairSpec
 from ..this_machine import can_run
 from .forecast import Forecast, calibrated_forecast, round_overhead
+from .format_job import priced_formats
 from .format_table import FormatPrices
 from .log import ForecastLog, KeptPrices
 from .timing import MEMORY_CONTEXT, time_formats, time_pair
-from .weight_formats import stored_format
 
 __all__ = ["are_ready", "forecast_here", "format_prices"]
 
@@ -103,16 +102,8 @@ def format_prices(
     forecast: Forecast, seconds: float, on_step: Callable[[str], None] = lambda words: None
 ) -> list[FormatPrices]:
     """The target of a measured forecast in every format, with the draft as it was measured."""
-    target = forecast.pair.target
-    draft_seconds = forecast.model.draft_seconds(1) if forecast.pair.draft is not None else 0.0
+    pair = forecast.pair
+    draft_seconds = forecast.model.draft_seconds(1) if pair.draft is not None else 0.0
     overhead = round_overhead(backend_name(), forecast.chip)
-    results = []
-    for item in time_formats(target, forecast.context, seconds, on_step):
-        model = None
-        if item.timing is not None:
-            passes = item.timing.passes.seconds
-            model = LatencyModel.measured(passes, draft_seconds, overhead)
-        is_stored = item.weights == stored_format(target)
-        drafts = forecast.is_drafting
-        results.append(FormatPrices(item.weights, model, item.reason, is_stored, drafts))
-    return results
+    timings = time_formats(pair.target, forecast.context, seconds, on_step)
+    return priced_formats(pair, timings, draft_seconds, overhead)

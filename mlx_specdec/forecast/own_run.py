@@ -18,6 +18,8 @@ def foretell(pair: PairSpec, settings: Settings, prompt: Prompt, context: int) -
     Args:
         context: tokens of the prompt.
     """
+    from ..costs.cost_table import CostTable
+    from ..costs.prices import Prices
     from ..costs.prices_here import prices_here
     from ..this_machine import this_machine
     from .log import ForecastLog
@@ -30,7 +32,12 @@ def foretell(pair: PairSpec, settings: Settings, prompt: Prompt, context: int) -
     if prices is not None and pair.target.built_in and prices.source == "published":
         return None  # the tables are of models a thousand times as large
     key = prompt_key(prompt.id, prompt.text)
-    return forecast_run(ForecastLog(), pair, prices, settings, key, machine.name)
+    reading = 0.0  # of the prompt by the draft; timed shapes do not tell it
+    if isinstance(prices, Prices) and prices.costs is not None:
+        reading = CostTable(prices.costs).catch_up_seconds(context + 1, context)
+    return forecast_run(
+        ForecastLog(), pair, prices, settings, key, machine.name, beginning_seconds=reading
+    )
 
 
 def settle(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from ..model_spec import ModelSpec
 from .weight_formats import WeightFormat
@@ -16,10 +16,14 @@ __all__ = [
     "Sample",
     "TimedPasses",
     "held_format",
+    "run_to_end",
     "sample_of",
     "time_passes",
     "time_together",
+    "timing_slices",
 ]
+
+T = TypeVar("T")
 
 ROWS = tuple(range(1, 10))
 # The order in which widths are first timed: when time runs out, the ends and a middle are known.
@@ -114,14 +118,34 @@ def time_together(
     budget_seconds: float,
     clock: Callable[[], float],
 ) -> list[TimedPasses]:
-    """The same for several, width by width, so that a machine that changes does so for all alike.
+    """The same for several in turn, so that a machine that changes does so for all alike."""
+    return run_to_end(timing_slices(timers, rows, budget_seconds, clock))
+
+
+def run_to_end(slices: Generator[None, None, T]) -> T:
+    """What a measurement in slices returns when nobody stops it."""
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+
+def timing_slices(
+    timers: Sequence[PassTimer],
+    rows: Sequence[int],
+    budget_seconds: float,
+    clock: Callable[[], float],
+) -> Generator[None, None, list[TimedPasses]]:
+    """As ``time_together``; stands still after every pass, so that it can be given up there.
 
     The first sweep leaves out widths that would not end in time; a pass is expected to take no
     more than its rows in passes over one.
     """
     deadline = clock() + budget_seconds
     for timer in timers:
-        _warm_up(timer, budget_seconds / 20 / len(timers), clock)
+        yield from _warm_up(timer, budget_seconds / 20 / len(timers), clock)
     seen: dict[int, list[list[float]]] = {}
     one_row = 0.0  # what timing one row of all takes, which is not what it stands for
     wanted = [width for width in _FIRST if width in rows]
@@ -130,23 +154,37 @@ def time_together(
             began = clock()
             if seen and began + one_row * width > deadline:
                 continue
-            seen.setdefault(width, []).append([timer.seconds(width) for timer in timers])
+            sweep = []
+            for timer in timers:
+                sweep.append(timer.seconds(width))
+                yield
+            seen.setdefault(width, []).append(sweep)
             one_row = max(one_row, (clock() - began) / width) if repeat == 0 else one_row
         if clock() >= deadline:
             break
+    return _timed_passes(seen, len(timers), rows)
+
+
+def _timed_passes(
+    seen: dict[int, list[list[float]]], num_timers: int, rows: Sequence[int]
+) -> list[TimedPasses]:
+    """From the seconds of every timer, in sweeps by width."""
     repeats = min(len(sweeps) for sweeps in seen.values())
     results = []
-    for place in range(len(timers)):
+    for place in range(num_timers):
         columns = {width: [sweep[place] for sweep in sweeps] for width, sweeps in seen.items()}
         typical = {width: _typical(times) for width, times in sorted(columns.items())}
         results.append(TimedPasses(_filled(typical, rows), tuple(typical), repeats))
     return results
 
 
-def _warm_up(timer: PassTimer, seconds: float, clock: Callable[[], float]) -> None:
+def _warm_up(
+    timer: PassTimer, seconds: float, clock: Callable[[], float]
+) -> Generator[None, None, None]:
     began = clock()
     for _ in range(_WARM_UP_PASSES):
         timer.seconds(1)
+        yield
         if clock() - began > seconds:
             break
 

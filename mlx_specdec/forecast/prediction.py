@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 from ..figures import percent, times
 from ..ledger.latency import Acceptance, LatencyModel, expected_accepted
 from ..model_spec import PairSpec
+from .reply import drafting_seconds
 
 __all__ = [
     "Prediction",
@@ -95,6 +96,8 @@ def predict(
     acceptance_from: str = "",
     machine: str = "",
     now: float | None = None,
+    num_tokens: int | None = None,
+    beginning_seconds: float = 0.0,
 ) -> Prediction:
     """What a run should gain, by ``LatencyModel``.
 
@@ -103,13 +106,25 @@ def predict(
             be no prediction.
         lookahead: ``auto`` takes the best one, plain decoding among them; a fixed one that was
             never priced is taken at the largest that was.
+        num_tokens: of the reply, whose beginning and end are then counted; None takes one without.
+        beginning_seconds: what the first guesses take beyond a usual round, such as the draft's
+            reading of the prompt.
     """
     model = prices.model
     limit = LARGEST_LOOKAHEAD if model.max_lookahead is None else model.max_lookahead
-    used = model.best_lookahead(acceptance, limit) if lookahead == "auto" else min(lookahead, limit)
+    tried = range(limit + 1) if lookahead == "auto" else (min(lookahead, limit),)
+
+    def speedup(guesses: int) -> float:
+        if num_tokens is None or num_tokens < 2 or guesses == 0:
+            return model.speedup(acceptance, guesses)
+        count = num_tokens - 1
+        drafting = drafting_seconds(model.cycle_seconds, acceptance, guesses, count)
+        return count * model.target_seconds / (drafting + beginning_seconds)
+
+    used = max(tried, key=speedup)
     return Prediction(
         pair=pair if isinstance(pair, str) else pair.name,
-        speedup=model.speedup(acceptance, used),
+        speedup=speedup(used),
         plain_tokens_per_second=1 / model.target_seconds,
         acceptance=_mean(acceptance, used),
         lookahead=used,

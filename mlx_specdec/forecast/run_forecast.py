@@ -31,6 +31,7 @@ def forecast_run(
     prompt: str,
     machine: str = "",
     now: float | None = None,
+    beginning_seconds: float = 0.0,
 ) -> Prediction | None:
     """Say what the run to come should gain, and write it down.
 
@@ -40,6 +41,7 @@ def forecast_run(
 
     Args:
         prompt: see prompt_key.
+        beginning_seconds: see ``predict``; the reply is taken to be as long as it may be.
     """
     rule, temperature = _law(settings)
     seen = log.acceptance(pair.name, rule, temperature, besides=prompt)
@@ -58,6 +60,8 @@ def forecast_run(
         acceptance_from=origin,
         machine=machine,
         now=now,
+        num_tokens=settings.max_tokens,
+        beginning_seconds=beginning_seconds,
     )
     log.write(said)
     return said

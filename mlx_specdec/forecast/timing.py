@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 
 from ..backend import (
@@ -19,7 +19,7 @@ from ..errors import DoesNotFitError, InvalidRequestError
 from ..memory import MemoryNeed, bytes_text, fits
 from ..model_spec import ModelSpec, PairSpec
 from .forecast import Forecast, ModelTiming, measured_forecast
-from .pass_timing import ROWS, Sample, held_format, sample_of, time_together
+from .pass_timing import ROWS, Sample, held_format, run_to_end, sample_of, timing_slices
 from .shapes import ShapeTimer, is_supported, seconds_per_weight
 from .weight_formats import FORMATS, WeightFormat, stored_format
 
@@ -27,6 +27,8 @@ __all__ = [
     "MEMORY_CONTEXT",
     "FormatTiming",
     "check_shape",
+    "format_slices",
+    "model_slices",
     "time_formats",
     "time_model",
     "time_pair",
@@ -138,7 +140,25 @@ def time_model(
     Raises:
         DoesNotFitError: not even a few layers fit into the memory.
     """
-    return _time_together(spec, [weights], rows, context, seconds, clock)[0]
+    return run_to_end(model_slices(spec, weights, rows, context, seconds, clock))
+
+
+def model_slices(
+    spec: ModelSpec,
+    weights: WeightFormat,
+    rows: tuple[int, ...],
+    context: int,
+    seconds: float,
+    clock: Callable[[], float] = time.perf_counter,
+    taken_bytes: int = 0,
+) -> Generator[None, None, ModelTiming]:
+    """As ``time_model``, a pass a slice.
+
+    Args:
+        taken_bytes: what loaded models take of the memory.
+    """
+    slices = _together_slices(spec, [weights], rows, context, seconds, clock, taken_bytes)
+    return (yield from slices)[0]
 
 
 def time_formats(
@@ -153,46 +173,58 @@ def time_formats(
     Raises:
         InvalidRequestError, DoesNotFitError: as time_pair.
     """
+    return run_to_end(format_slices(spec, context, seconds, on_step, clock))
+
+
+def format_slices(
+    spec: ModelSpec,
+    context: int,
+    seconds: float,
+    on_step: OnStep = lambda words: None,
+    clock: Callable[[], float] = time.perf_counter,
+    taken_bytes: int = 0,
+) -> Generator[None, None, list[FormatTiming]]:
+    """As ``time_formats``, a pass a slice; ``taken_bytes`` as in ``model_slices``."""
     check_shape(spec)
     reasons = {weights: is_supported(weights, _half(weights)) for weights in FORMATS}
     usable = [weights for weights in FORMATS if not reasons[weights]]
     on_step(f"timing {len(usable)} weight formats of {spec.alias}")
-    timings = _time_together(spec, usable, ROWS, context, seconds, clock) if usable else []
+    timings: list[ModelTiming] = []
+    if usable:
+        timings = yield from _together_slices(
+            spec, usable, ROWS, context, seconds, clock, taken_bytes
+        )
     timed = dict(zip(usable, timings, strict=True))
     return [FormatTiming(weights, timed.get(weights), reasons[weights]) for weights in FORMATS]
 
 
-def _time_together(
+def _together_slices(
     spec: ModelSpec,
     formats: Sequence[WeightFormat],
     rows: tuple[int, ...],
     context: int,
     seconds: float,
     clock: Callable[[], float],
-) -> list[ModelTiming]:
+    taken_bytes: int = 0,
+) -> Generator[None, None, list[ModelTiming]]:
     is_cpu = backend_name() == "cpu"
-    samples, timers = [], []
+    core_clock = time.process_time if is_cpu else None
+    samples: list[Sample] = []
     for weights in formats:
-        half = _half(weights)
-        price = seconds_per_weight(weights, half) if is_cpu else None
+        price = seconds_per_weight(weights, _half(weights)) if is_cpu else None
         samples.append(sample_of(spec, weights, price))
-    _check_room(spec, formats, samples)
-    for weights, sample in zip(formats, samples, strict=True):
-        timers.append(
-            ShapeTimer(
-                spec,
-                weights,
-                sample.num_layers,
-                sample.share,
-                context,
-                _half(weights),
-                clock,
-                time.process_time if is_cpu else None,
-            )
-        )
-    passes = time_together(timers, rows, seconds, clock)
-    timers.clear()
-    release_unused_memory()
+        yield
+    _check_room(spec, formats, samples, taken_bytes)
+    timers: list[ShapeTimer] = []
+    try:
+        for weights, sample in zip(formats, samples, strict=True):
+            made = (sample.num_layers, sample.share, context, _half(weights))
+            timers.append(ShapeTimer(spec, weights, *made, clock, core_clock))
+            yield
+        passes = yield from timing_slices(timers, rows, seconds, clock)
+    finally:
+        timers.clear()
+        release_unused_memory()
     return [ModelTiming(*parts) for parts in zip(passes, formats, samples, strict=True)]
 
 
@@ -205,7 +237,10 @@ def _half(weights: WeightFormat) -> mx.Dtype | None:
 
 
 def _check_room(
-    spec: ModelSpec, formats: Sequence[WeightFormat], samples: Sequence[Sample]
+    spec: ModelSpec,
+    formats: Sequence[WeightFormat],
+    samples: Sequence[Sample],
+    taken_bytes: int,
 ) -> None:
     table = spec.vocab_size * spec.hidden_width
     needed = 0
@@ -214,8 +249,15 @@ def _check_room(
         share = 1.0 if spec.kind == "moe" else sample.share
         held = (layers * share + table * sample.share) * weights.bits_per_weight / 8
         needed += int(2 * held if weights.mode == "dense" else held)  # drawn in float32 first
-    if needed > 0.9 * gpu_memory_limit_bytes():
+    if needed + taken_bytes <= 0.9 * gpu_memory_limit_bytes():
+        return
+    if taken_bytes:
         raise DoesNotFitError(
-            f"A few layers of {spec.alias} take {bytes_text(needed)}, too much to time here.",
-            "Ask the published tables instead: --chip m3-pro.",
+            f"A few layers of {spec.alias} take {bytes_text(needed)} beside the "
+            f"{bytes_text(taken_bytes)} of the loaded models: too much to time here.",
+            f"Quit, and ask without loaded models: `mlx-specdec forecast {spec.alias} --formats`.",
         )
+    raise DoesNotFitError(
+        f"A few layers of {spec.alias} take {bytes_text(needed)}, too much to time here.",
+        "Ask the published tables instead: --chip m3-pro.",
+    )

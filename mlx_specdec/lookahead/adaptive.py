@@ -125,11 +125,7 @@ class AdaptiveLookahead:
         if outcome.num_tested:
             self._belief.observe(outcome.num_accepted, outcome.num_tested)
         self._belief.pass_by(outcome.num_emitted)
-        context = outcome.context_length
-        if outcome.seconds is not None:
-            self._costs.record(outcome.lookahead, context, outcome.seconds)
-        if outcome.catch_up_seconds > 0:
-            self._costs.record_draft_prefill(outcome.owed_tokens, context, outcome.catch_up_seconds)
+        self._costs.observe(outcome)
 
     def _look_up(self, context: int) -> None:
         """Costs at this context, unless they are known from a moment ago."""

@@ -10,14 +10,16 @@ Markov model). So it forgets as fast as the text has been seen to change, and no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AcceptanceBelief", "Numbers"]
+__all__ = ["AcceptanceBelief", "CarriedBelief", "Numbers"]
 
 Numbers = npt.NDArray[np.float64]
+CarriedBelief = tuple[tuple[float, float], ...]
+"""(chance, stretches seen of it): what is usual, as it is kept; empty when nothing was seen."""
 
 _LOGITS = np.linspace(-3.0, 4.4, 24)
 _CHANCES: Numbers = 1 / (1 + np.exp(-_LOGITS))
@@ -26,6 +28,7 @@ _HAZARD_WEIGHTS: Numbers = np.array([0.3, 0.35, 0.25, 0.1])
 _STRETCH = 150  # tokens that count as one stretch seen
 _PRIOR_STRETCHES = 2.0
 _CARRIED_STRETCHES = 6.0  # what one conversation is worth to the next, at most
+_KEPT_STRETCHES = 6.0  # what was kept is worth, at most: texts, temperatures were perhaps others
 _SAME_STRETCH = 0.6  # how likely an answer goes on as the one before it ended
 
 
@@ -33,6 +36,26 @@ def _prior() -> Numbers:
     """How stretches are taken to differ before any is seen: about a beta law (2.2, 1.3)."""
     density: Numbers = _CHANCES**2.2 * (1 - _CHANCES) ** 1.3  # the grid is even in logits
     return np.asarray(density / density.sum())
+
+
+@dataclass(slots=True)
+class _Stretches:
+    """How many stretches there were of each chance: [n]. ``learned`` is without the prior."""
+
+    seen: Numbers
+    learned: Numbers
+
+    def add(self, stretches: Numbers) -> None:
+        self.seen, self.learned = self.seen + stretches, self.learned + stretches
+
+    def limit(self, most: float) -> None:
+        """Let them count as ``most`` stretches at most."""
+        share = min(1.0, most / float(self.seen.sum()))
+        self.seen, self.learned = share * self.seen, share * self.learned
+
+
+def _unseen() -> _Stretches:
+    return _Stretches(_PRIOR_STRETCHES * _prior(), np.zeros(len(_CHANCES)))
 
 
 @dataclass(slots=True)
@@ -48,7 +71,7 @@ class AcceptanceBelief:
     chances: Numbers = field(default_factory=lambda: _CHANCES)
     hazards: Numbers = field(default_factory=lambda: _HAZARDS)
     hazard_weights: Numbers = field(default_factory=lambda: _HAZARD_WEIGHTS)
-    _seen: Numbers = field(default_factory=lambda: _PRIOR_STRETCHES * _prior())
+    _stretches: _Stretches = field(default_factory=_unseen)
     _weights: Numbers = field(init=False)
     _last: Numbers = field(init=False)  # the chances when a guess was last tested; 0 before any
 
@@ -62,12 +85,13 @@ class AcceptanceBelief:
         which one is under way: the most that rounds alone can tell."""
         grid = np.array(sorted(chances))
         certain = 1e6 * np.ones(len(grid)) / len(grid)
-        return cls(grid, np.array([1 / stretch_tokens]), np.ones(1), certain)
+        hazards, stretches = np.array([1 / stretch_tokens]), _Stretches(certain, certain)
+        return cls(grid, hazards, np.ones(1), stretches)
 
     @property
     def usual(self) -> Numbers:
         """How likely each chance is for a stretch that begins: [n], sums to 1."""
-        return np.asarray(self._seen / self._seen.sum())
+        return np.asarray(self._stretches.seen / self._stretches.seen.sum())
 
     @property
     def weights(self) -> Numbers:
@@ -91,10 +115,35 @@ class AcceptanceBelief:
 
         It counts as a few stretches at most, so that other texts are learned soon.
         """
-        mass = float(self._seen.sum())
-        self._seen = self._seen * min(1.0, _CARRIED_STRETCHES / mass)
+        self._stretches.limit(_CARRIED_STRETCHES)
         self._weights = self.hazard_weights[:, None] * self.usual[None, :]
         self._last = np.zeros(len(self.chances))
+
+    def beside(self) -> AcceptanceBelief:
+        """The belief of another conversation with the same pair: both learn what is usual."""
+        return replace(self)
+
+    @property
+    def carried(self) -> CarriedBelief:
+        """What has been learned of what is usual; see ``begin_from``."""
+        if not self._stretches.learned.any():
+            return ()
+        pairs = zip(self.chances, self._stretches.learned, strict=True)
+        return tuple((float(chance), float(seen)) for chance, seen in pairs)
+
+    def begin_from(self, carried: CarriedBelief) -> None:
+        """Begin with what was usual for somebody else of the same pair, beside what is taken for
+        usual of any; what does not fit this grid changes nothing."""
+        grid = np.array([chance for chance, _ in carried])
+        seen = np.array([weight for _, weight in carried])
+        if grid.shape != self.chances.shape or not np.allclose(grid, self.chances):
+            return
+        if not np.isfinite(seen).all() or seen.min() < 0 or seen.sum() <= 0:
+            return
+        share = min(float(seen.sum()), _KEPT_STRETCHES) / float(seen.sum())
+        self._stretches.seen = _PRIOR_STRETCHES * _prior() + share * seen
+        self._stretches.learned = share * seen
+        self._weights = self.hazard_weights[:, None] * self.usual[None, :]
 
     def after(self, num_tokens: int) -> Numbers:
         """``weights`` when ``num_tokens`` have gone by without a guess."""
@@ -107,7 +156,7 @@ class AcceptanceBelief:
         They count as what was last known of the stretch under way: counted as what the belief
         drifts back to, what is usual would confirm itself without evidence.
         """
-        self._seen = self._seen + self._last * (num_tokens / _STRETCH)
+        self._stretches.add(self._last * (num_tokens / _STRETCH))
         self._weights = self._drifted(num_tokens)
 
     def observe(self, num_accepted: int, num_tested: int) -> None:

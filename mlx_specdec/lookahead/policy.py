@@ -7,8 +7,11 @@ would bias the text). So whatever it decides, the rules stay exact.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from ..costs.cost_table import CostTable
 
 __all__ = ["FOREVER", "Choice", "FixedLookahead", "LookaheadPolicy", "RoundOutcome", "Situation"]
 
@@ -91,12 +94,18 @@ class LookaheadPolicy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FixedLookahead:
-    """Always the same; 0 is plain decoding."""
+    """Always the same; 0 is plain decoding.
+
+    Args:
+        costs: what rounds cost here, which these rounds correct; None keeps nothing.
+    """
 
     lookahead: int
+    costs: CostTable | None = field(default=None, compare=False)
 
     def choose(self, situation: Situation) -> Choice:
         return Choice(self.lookahead, 1 if self.lookahead else FOREVER)
 
     def observe(self, outcome: RoundOutcome) -> None:
-        pass
+        if self.costs is not None:
+            self.costs.observe(outcome)

@@ -25,16 +25,26 @@ class RoundMeter:
         self._last: float | None = None
         self._left_at = 0.0
         self._away = 0.0
+        self._is_pipelined = False
+        self._is_unusual = False
 
-    def switch(self) -> None:
-        """Another loop takes over."""
+    def switch(self, *, is_pipelined: bool = False) -> None:
+        """Another loop takes over.
+
+        Args:
+            is_pipelined: it queues each pass behind the one before, so that after a pause the
+                second round is no usual one either: it had nothing to be queued behind.
+        """
         self._last = None
+        self._is_pipelined, self._is_unusual = is_pipelined, False
 
     def read(self, at: float) -> float | None:
         """The host has a round's tokens; ``at`` on the lane's clock. Its seconds, or None."""
         seconds = None if self._last is None else at - self._last
         if seconds is not None and self._away > _LONGEST_PAUSE * seconds:
-            seconds = None
+            seconds, self._is_unusual = None, self._is_pipelined
+        elif self._is_unusual:
+            seconds, self._is_unusual = None, False
         self._last, self._away = at, 0.0
         return seconds
 

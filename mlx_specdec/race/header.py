@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from ..costs.machines import chip_of
 from ..errors import SpecdecError
 from ..figures import pair_label
 from ..model_spec import ModelSpec, PairSpec
 from ..prompts import Prompt
-from ..registry import Registry
 from ..request import COPY
 from ..settings import Settings
 from .recording import RecordingHeader
@@ -40,6 +38,8 @@ def header_names(header: RecordingHeader) -> str:
 
 def pair_of(header: RecordingHeader) -> PairSpec | None:
     """The pair that a header names, as far as it is known here."""
+    from ..registry import Registry  # reads the list of models, which a first frame does without
+
     try:
         return Registry.load().resolve_pair(header.target, header.draft or "none")
     except SpecdecError:
@@ -72,6 +72,8 @@ def race_header(
         machine, power, versions: as in ``this_machine``; empty where they are not known.
         date: when; None leaves it out.
     """
+    from ..costs.machines import chip_of
+
     pair = pair.as_drafted(settings.draft)
     target, draft = pair.target, pair.draft
     chip = chip_of(machine)

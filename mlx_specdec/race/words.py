@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..costs.machines import CHIPS
 from ..request import COPY
 from .recording import RecordingHeader
 
@@ -94,9 +93,18 @@ def _parked(moment: RaceMoment) -> str:
         return "Nothing was drafted when this was recorded, so no clock can show what it gains."
     if moment.header.draft == COPY:
         return f"{_start(moment.speculative.note)}, so it is parked and nothing is lost."
-    chip = CHIPS.get(moment.header.chip) if moment.header.retimed else None
-    where = "on this machine" if chip is None else f"on an {chip.label}"
-    return f"Drafting does not pay {where}, so it is parked and nothing is lost."
+    where = _chip_words(moment.header) if moment.header.retimed else ""
+    return (
+        f"Drafting does not pay {where or 'on this machine'}, so it is parked and nothing is lost."
+    )
+
+
+def _chip_words(header: RecordingHeader) -> str:
+    """The chip of a re-timed race, empty where it is not known."""
+    from ..costs.machines import CHIPS
+
+    chip = CHIPS.get(header.chip)
+    return "" if chip is None else f"on an {chip.label}"
 
 
 def _early(moment: RaceMoment) -> str:

@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from . import conversations, corpora, packages
+from . import conversations, corpora, packages, questions
 from . import tokenizer as pair_tokenizer
 from .corpora import KINDS
 
 import numpy as np
 from tokenizers import Tokenizer
+
+NUM_QUESTIONS = 6000
 
 
 def prepare(work: Path) -> None:
@@ -35,6 +37,8 @@ def prepare(work: Path) -> None:
         for kind in KINDS:
             of_kind = [item for item in chosen if item.kind == kind]
             summary[f"{name} {kind}"] = _write(work / "data", f"{name}_{kind}", of_kind, tokenizer)
+    asked = questions.prompts(entries, NUM_QUESTIONS)
+    _write_ids(work / "data" / "train_questions_prompts.npz", asked, tokenizer)
     (work / "data" / "summary.json").write_text(json.dumps(summary, indent=2))
 
 
@@ -43,15 +47,19 @@ def _write(
 ) -> dict[str, int]:
     """Ids one after another with offsets, and the prompts of the last answers."""
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [encoding.ids for encoding in tokenizer.encode_batch([item.text() for item in chosen])]
-    prompts = [
-        encoding.ids for encoding in tokenizer.encode_batch([item.prompt() for item in chosen])
-    ]
-    for suffix, lists in (("", rows), ("_prompts", prompts)):
-        offsets = np.cumsum([0, *(len(row) for row in lists)])
-        ids = np.fromiter((token for row in lists for token in row), dtype=np.uint16)
-        np.savez(folder / f"{name}{suffix}.npz", ids=ids, offsets=offsets)
-    return {"conversations": len(rows), "tokens": sum(len(row) for row in rows)}
+    num_tokens = _write_ids(folder / f"{name}.npz", [item.text() for item in chosen], tokenizer)
+    prompts = [item.prompt() for item in chosen]
+    _write_ids(folder / f"{name}_prompts.npz", prompts, tokenizer)
+    return {"conversations": len(chosen), "tokens": num_tokens}
+
+
+def _write_ids(path: Path, texts: Sequence[str], tokenizer: Tokenizer) -> int:
+    """The ids of texts one after another, with offsets; returns how many there are."""
+    rows = [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
+    offsets = np.cumsum([0, *(len(row) for row in rows)])
+    ids = np.fromiter((token for row in rows for token in row), dtype=np.uint16)
+    np.savez(path, ids=ids, offsets=offsets)
+    return len(ids)
 
 
 def read(work: Path, name: str) -> list[np.ndarray]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 
 from . import dataset, export, writing
+from .growth import grown_draft
 from .network import DRAFT, Qwen3, Shape
 from .optimizer import PairOptimizer
 
@@ -20,8 +22,13 @@ RATE = 4e-3
 ROWS, LENGTH, NUM_POSITIONS = 12, 384, 2048
 GENERATION_SHARE, CORPORA_SHARE, QUANTIZE_FROM = 0.30, 0.18, 0.75
 GENERATION_ROWS = 128
-GENERATION_ORDER = ("code", "prose", "words", "code", "words", "code", "prose", "words", "code")
+GENERATION_ORDER = ("code", "prose", "words", "questions", "code", "words")
+GENERATION_ORDER += ("code", "prose", "words", "questions", "code")
+# Their number and that of the order have no factor in common, so every kind meets each. The low
+# one shows the draft how the target repeats itself at temperature 0.
+GENERATION_TEMPERATURES = (0.7, 1.0, 0.7, 0.3, 0.7)
 SHARES = {"words": 0.28, "code": 0.42, "prose": 0.30}
+OWN_SHARES = {"words": 0.24, "code": 0.36, "prose": 0.25, "questions": 0.15}
 TEMPERATURES = ((0.7, 0.7), (1.0, 0.3))
 ID_BITS = 13
 SECONDS_PER_CHECKPOINT = 60.0
@@ -86,11 +93,11 @@ class DraftRun:
         torch.manual_seed(1)
         self.target = export.read(target)
         self.ends = json.loads((target / "generation_config.json").read_text())["eos_token_id"]
-        self.draft = Qwen3(shape)
         if seed is None:
+            self.draft = Qwen3(shape)
             self._project_embedding()
         else:
-            self.draft.load_state_dict(torch.load(seed, weights_only=False)["model"])
+            self.draft = grown_draft(seed, shape)
         self.optimizer = PairOptimizer(self.draft, RATE)
         self.step, self.num_tokens = 0, 0
         self.loss = self._compile(losses)
@@ -116,7 +123,7 @@ class DraftRun:
             for kind in SHARES
         }
         corpora = dataset.RowStream(lists, SHARES, seed=1)
-        own = dataset.RowStream(items, SHARES, seed=2)
+        own = dataset.RowStream(items, OWN_SHARES, seed=2)
         start, saved = time.monotonic(), time.monotonic()
         seconds = max(60.0, minutes * 60 - (start - begin))
         while (share := (time.monotonic() - start) / seconds) < 1:
@@ -185,19 +192,20 @@ class DraftRun:
         if path.exists():
             stored = torch.load(path, weights_only=False)
             return stored["items"], stored["states"]
-        prompts = {kind: dataset.read(self.work, f"train_{kind}_prompts") for kind in SHARES}
+        prompts = {kind: dataset.read(self.work, f"train_{kind}_prompts") for kind in OWN_SHARES}
         writer = writing.Writer(self.target, self.ends)
-        items: dict[str, list[np.ndarray]] = {kind: [] for kind in SHARES}
+        items: dict[str, list[np.ndarray]] = {kind: [] for kind in OWN_SHARES}
         parts, num_states, start = [], 0, time.monotonic()
         batches = writing.rounds(prompts, GENERATION_ORDER, GENERATION_ROWS, seed=3)
-        for kind, batch in batches:
-            for answer in writer.write(batch):
+        for (kind, batch), temperature in zip(batches, cycle(GENERATION_TEMPERATURES)):
+            for answer in writer.write(batch, temperature):
                 ids = np.concatenate([answer.prompt.astype(np.int64), np.array(answer.ids)])
                 items[kind].append(pack(ids, num_states, len(answer.prompt)))
                 parts.append(torch.stack(answer.states))
                 num_states += len(answer.ids)
-            self._write({"written": num_states, "kind": kind, "seconds": time.monotonic() - start})
-            if time.monotonic() - start > seconds:
+            seconds_gone = time.monotonic() - start
+            self._write({"written": num_states, "kind": kind, "seconds": seconds_gone})
+            if seconds_gone > seconds:
                 break
         states = torch.cat(parts)
         torch.save({"items": items, "states": states}, path)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from .layers import NARROW_TARGET, TARGET, Shape
+from .layers import DRAFT, MIDDLE_TARGET, NARROW_DRAFT, NARROW_TARGET, TARGET, Shape
 from .network import Qwen3
 
 import torch
@@ -126,14 +126,27 @@ def without_layers(model: Qwen3, dropped: frozenset[int]) -> Qwen3:
     return smaller
 
 
-def grown_target(checkpoint: Path) -> Qwen3:
-    """The narrow, deep target of a checkpoint as a model of the shape that ships.
+def grown_draft(checkpoint: Path, shape: Shape = DRAFT) -> Qwen3:
+    """The draft of a checkpoint, narrow or of its full width, as a model of `shape`."""
+    weights = torch.load(checkpoint, weights_only=False)["model"]
+    width = weights["model.embed_tokens.weight"].shape[1]
+    before = Qwen3(NARROW_DRAFT if width == NARROW_DRAFT.hidden_size else shape)
+    before.load_state_dict(weights)
+    return before if before.shape == shape else grow(before, shape)
 
-    A wide pass over a few rows costs little more than one row when the matrices are large, so the
+
+def grown_target(checkpoint: Path, shape: Shape = TARGET) -> Qwen3:
+    """The target of a checkpoint as a model of the larger `shape`.
+
+    A pass over a few rows costs little more than one row when the matrices are large, so the
     shape that speculation needs is wider and less deep than the one that learns fastest. The two
-    layers dropped are those whose loss hurts least.
+    layers that the narrow target loses are those whose loss hurts least.
     """
-    narrow = Qwen3(NARROW_TARGET)
-    narrow.load_state_dict(torch.load(checkpoint, weights_only=False)["model"])
-    wide = replace(TARGET, num_hidden_layers=NARROW_TARGET.num_hidden_layers)
-    return without_layers(grow(narrow, wide), DROPPED_LAYERS)
+    weights = torch.load(checkpoint, weights_only=False)["model"]
+    width = weights["model.embed_tokens.weight"].shape[1]
+    shape_before = NARROW_TARGET if width == NARROW_TARGET.hidden_size else MIDDLE_TARGET
+    before = Qwen3(shape_before)
+    before.load_state_dict(weights)
+    depth = shape_before.num_hidden_layers
+    grown = grow(before, replace(shape, num_hidden_layers=depth))
+    return grown if depth == shape.num_hidden_layers else without_layers(grown, DROPPED_LAYERS)

@@ -39,8 +39,10 @@ class Shape:
 
 
 NARROW_TARGET = Shape(384, 8, 6, 2, 768)
-TARGET = Shape(512, 6, 8, 2, 1408)
-DRAFT = Shape(128, 2, 2, 1, 512)
+MIDDLE_TARGET = Shape(512, 6, 8, 2, 1408)
+TARGET = Shape(512, 6, 8, 2, 2048)
+NARROW_DRAFT = Shape(128, 2, 2, 1, 512)
+DRAFT = Shape(192, 2, 2, 1, 768)
 
 
 class Linear(nn.Linear):

@@ -18,7 +18,6 @@ from torch import Tensor
 SHARES = {"words": 0.28, "code": 0.40, "prose": 0.32}
 WARMUP_SHARE, DECAY_FROM, QUANTIZE_FROM = 0.02, 0.30, 0.85
 RATE = 3e-3
-GROWN_RATE = 2e-3
 SEED_OF_GROWN = 100_000
 SECONDS_PER_CHECKPOINT = 180.0
 SECONDS_PER_MEASURE = 600.0
@@ -59,12 +58,13 @@ class TargetRun:
         shape: Shape = TARGET,
         is_compiled: bool = True,
         seed: Qwen3 | None = None,
+        rate: float = RATE,
     ) -> None:
         self.path, self.log = folder / "target.pt", folder / "target.jsonl"
         folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(0)
         self.model = seed or Qwen3(shape)
-        self.optimizer = PairOptimizer(self.model, GROWN_RATE if seed else RATE)
+        self.optimizer = PairOptimizer(self.model, rate)
         self.progress = Progress()
         if self.path.exists():
             stored = torch.load(self.path, weights_only=False)
@@ -73,7 +73,9 @@ class TargetRun:
             self.progress = Progress(**stored["progress"])
         lists = {kind: dataset.read(work, f"train_{kind}") for kind in SHARES}
         self.stream = dataset.RowStream(
-            lists, SHARES, seed=self.progress.step + (SEED_OF_GROWN if seed else 0)
+            lists,
+            SHARES,
+            seed=self.progress.step + (SEED_OF_GROWN + shape.intermediate_size if seed else 0),
         )
         held_out = {kind: dataset.read(work, f"held_out_{kind}") for kind in SHARES}
         self.held_out = {

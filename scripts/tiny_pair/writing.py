@@ -31,7 +31,7 @@ class Answer:
 
 
 class Writer:
-    """Samples answers at `TEMPERATURE` for many prompts at once."""
+    """Samples answers for many prompts at once."""
 
     def __init__(
         self, model: Qwen3, end_ids: Sequence[int], dtype: torch.dtype = torch.bfloat16
@@ -43,8 +43,10 @@ class Writer:
         self.embedding = model.embedding().to(dtype)
 
     @torch.no_grad()
-    def write(self, prompts: Sequence[np.ndarray]) -> list[Answer]:
-        """One answer a prompt; a prompt is padded on the left."""
+    def write(
+        self, prompts: Sequence[np.ndarray], temperature: float = TEMPERATURE
+    ) -> list[Answer]:
+        """One answer a prompt, sampled at `temperature`; a prompt is padded on the left."""
         answers = [Answer(prompt, [], []) for prompt in prompts]
         longest = max(map(len, prompts))
         padding = torch.tensor([longest - len(prompt) for prompt in prompts])
@@ -67,7 +69,7 @@ class Writer:
                 mask, positions = _mask(padding[active], start, ids.shape[1])
                 states = self.model.extend(ids, positions, mask, caches)
                 start += ids.shape[1]
-                sampled = self._sample(states)
+                sampled = self._sample(states, temperature)
                 is_going = self._record(answers, active, is_going, sampled, states)
                 if not is_going.any():
                     break
@@ -79,10 +81,10 @@ class Writer:
                     is_going = is_going[is_going]
         return answers
 
-    def _sample(self, states: Tensor) -> Tensor:
-        """One id a row at the temperature."""
+    def _sample(self, states: Tensor, temperature: float) -> Tensor:
+        """One id a row."""
         logits = functional.linear(states.to(self.dtype), self.embedding).float()
-        return torch.multinomial((logits / TEMPERATURE).softmax(-1), 1)[:, 0]
+        return torch.multinomial((logits / temperature).softmax(-1), 1)[:, 0]
 
     def _record(
         self,

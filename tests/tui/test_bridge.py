@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any, cast
 
 from mlx_specdec.errors import InvalidRequestError, SpecdecError
@@ -107,6 +108,37 @@ def test_a_call_runs_on_the_engines_thread_and_brings_its_result_or_error() -> N
 
     with pytest.raises(ValueError, match="no"):
         bridge.conversation_call(fail).result(ENOUGH_SECONDS)
+    assert bridge.close()
+
+
+def test_weights_are_timed_beside_the_models_until_anything_else_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from mlx_specdec.forecast import format_job
+
+    asked: list[Any] = []
+    began = threading.Event()
+
+    def endless_job(pair: Any, seconds: float, *, taken_bytes: int) -> Any:
+        def job(is_cancelled: Callable[[], bool]) -> Iterator[float]:
+            asked.append((pair, seconds, taken_bytes, threading.current_thread().name))
+            while not is_cancelled():
+                yield 1.0
+                began.set()
+
+        return job
+
+    monkeypatch.setattr(format_job, "formats_job", endless_job)
+    bridge, engine = bridge_with_engine()
+    cast(Any, engine.session).room = SimpleNamespace(weight_bytes=123)
+    pair: Any = "the pair"
+    timing = bridge.start_timing(pair, 20.0)
+    assert began.wait(ENOUGH_SECONDS)
+    assert bridge.is_busy
+    reply = bridge.start_reply(None, Settings())
+    assert all_of(reply) == [Finished("stop", 0.1)]
+    assert set(all_of(timing)) == {1.0}
+    assert asked == [("the pair", 20.0, 123, "mlx-specdec-engine")]
     assert bridge.close()
 
 

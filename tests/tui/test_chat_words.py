@@ -10,6 +10,8 @@ from mlx_specdec.ledger.latency import LatencyModel
 from tests.tui.chat_fakes import chat_state, finished, reply_events
 from tui.chat.words import Figures, top_words
 
+import pytest
+
 WORDS = "word " * 39 + "word"
 PRICES = Prices(LatencyModel(0.065, 0.06), "published", "published figures for M3 Pro")
 DEAR = Prices(LatencyModel(0.001, 0.06), "measured", "passes measured here")
@@ -62,3 +64,15 @@ def test_the_top_line_names_the_context_where_there_is_no_panel() -> None:
     state = chat_state(replies=[tuple(reply_events(WORDS))])
     assert "context 80/41k" in top_words(state, is_wide=False)
     assert "context" not in top_words(state, is_wide=True)
+
+
+@pytest.mark.parametrize("prices", [None, PRICES])
+def test_a_reply_that_goes_on_has_the_figures_of_all_of_it_so_far(prices: Prices | None) -> None:
+    events = (*reply_events(WORDS), finished())
+    state = chat_state(replies=[tuple(reply_events(WORDS)), ()], prices=prices)
+    figures = Figures(state)
+    for end in range(1, len(events) + 1):
+        state.replies[-1] = events[:end]
+        assert figures.now() == Figures(state).now()
+    state.replies[-1] = tuple(reply_events("another one " * 20))  # in the place of the old one
+    assert figures.now() == Figures(state).now()

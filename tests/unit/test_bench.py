@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 
 from mlx_specdec.bench.details import bench_detail_lines
-from mlx_specdec.bench.forecast import AcceptanceSeen, BenchForecast
+from mlx_specdec.bench.forecast import BenchForecast
 from mlx_specdec.bench.plan import PLAIN, Arm, BenchPlan, Turn, arms_named
 from mlx_specdec.bench.plot import bench_svg
 from mlx_specdec.bench.report import BenchPlace, bench_document, bench_lines, bench_markdown
@@ -28,6 +28,8 @@ TEXTS = (
 )
 ARMS = arms_named(("auto", 2), ("rejection",), 4)
 MODEL = LatencyModel.measured(((1, 1.0), (2, 1.1), (3, 1.2), (4, 1.3), (5, 1.4)), 0.1)
+PRICES = Prices(MODEL, "measured", "passes")
+CYCLE = MODEL.cycle_seconds(2)
 PLACE = BenchPlace("A + B", "4-bit", "M3 Pro 36 GB", "mains", {"mlx": "1"}, "bench", "2026-01-01")
 
 
@@ -59,6 +61,18 @@ def _round(index: int, guesses: int, kept: int, at: float) -> Round:
     emitted = tuple(Emitted(7, "", "accepted", 0.0) for _ in range(kept + 1))
     proposed = tuple(Proposed(7, "", 0.5) for _ in range(guesses))
     return Round(index, index, guesses, proposed, (), kept, emitted, Timings(), at)
+
+
+def reply(
+    kept: int, cycle: float = CYCLE, guesses: int = 2, beginning: float = 0.0, rounds: int = 40
+) -> list[Event]:
+    """One reply whose rounds keep ``kept`` guesses; its first guesses take ``beginning`` more."""
+    at = 1.0
+    events: list[Event] = [Prefilled(3, 0, at, at), _round(0, 0, 0, at)]
+    for index in range(1, rounds + 1):
+        at += cycle + (beginning if index == 1 else 0.0)
+        events.append(_round(index, guesses, kept, at))
+    return [*events, Finished("length", at, "", 1000)]
 
 
 def measured(runner: FakeRunner | None = None, repeats: int = 2, **more: float) -> BenchResult:
@@ -114,25 +128,53 @@ def test_speedups_are_of_pooled_seconds_per_token() -> None:
 
 
 def test_a_prediction_never_looks_at_its_own_prompt() -> None:
-    seen = AcceptanceSeen()
-    seen.add("code", None, "rejection", ((10, 10), (10, 10)))
-    seen.add("code", 0, "rejection", ((0, 10),))
-    turn = Turn(1, TEXTS[0], 0, ARMS[2])
-    alone = BenchForecast(MODEL, seen).speedup(turn)
+    forecast = BenchForecast(PRICES, 3000)
+    forecast.learn("code", None, ARMS[2], reply(kept=2))
+    forecast.learn("code", 0, ARMS[2], reply(kept=0))
+    alone = forecast.speedup(Turn(1, TEXTS[0], 0, ARMS[2]))
     assert alone is not None
     assert alone == pytest.approx(MODEL.speedup(1.0, 2), rel=0.05)
-    other = BenchForecast(MODEL, seen).speedup(Turn(1, TEXTS[0], 1, ARMS[2]))
+    other = forecast.speedup(Turn(1, TEXTS[0], 1, ARMS[2]))
     assert other is not None
     assert other < alone
-    assert BenchForecast(MODEL, seen).speedup(Turn(1, TEXTS[1], 0, ARMS[2])) is None
-    assert BenchForecast(MODEL, seen).speedup(Turn(1, TEXTS[0], 0, PLAIN)) is None
+    assert forecast.speedup(Turn(1, TEXTS[1], 0, ARMS[2])) is None
+    assert forecast.speedup(Turn(1, TEXTS[0], 0, PLAIN)) is None
+    assert forecast.speedup(Turn(1, TEXTS[0], 0, ARMS[4])) is None
+
+
+def test_prices_follow_what_rounds_of_both_kinds_take_by_now() -> None:
+    """Calibrated when everything took half as long, or when only plain passes did."""
+    for plain, expected in ((2.0, 1.0), (1.0, 0.5)):
+        forecast = BenchForecast(PRICES, 3000)
+        forecast.learn("code", None, ARMS[2], reply(2))
+        first = forecast.speedup(Turn(1, TEXTS[0], 0, ARMS[2]))
+        for _ in range(12):
+            forecast.learn("code", None, PLAIN, reply(0, cycle=plain, guesses=0))
+            forecast.learn("code", None, ARMS[2], reply(2, cycle=2 * CYCLE))
+        later = forecast.speedup(Turn(1, TEXTS[0], 0, ARMS[2]))
+        assert first is not None
+        assert later is not None
+        assert later / first == pytest.approx(expected, rel=0.03)
+
+
+def test_a_reply_s_beginning_and_end_are_in_the_forecast() -> None:
+    """The draft reads the prompt for as long as ten passes; the last round has room for one."""
+    short, long = (BenchForecast(PRICES, count) for count in (6, 3000))
+    for forecast in (short, long):
+        for _ in range(200):  # so that every guess is sure to be kept
+            forecast.learn("code", None, ARMS[2], reply(2, beginning=10.0))
+    # 5 tokens after the first: 3 + 2 by two rounds, the second one with one guess.
+    said = short.speedup(Turn(1, TEXTS[0], 0, ARMS[2]))
+    assert said == pytest.approx(5 / (10 + CYCLE + MODEL.cycle_seconds(1)), rel=0.02)
+    said = long.speedup(Turn(1, TEXTS[0], 0, ARMS[2]))
+    assert said == pytest.approx(MODEL.speedup(1.0, 2), rel=0.03)
 
 
 def test_the_adaptive_arm_is_predicted_at_the_best_lookahead_plain_among_them() -> None:
-    seen = AcceptanceSeen()
-    seen.add("code", None, "rejection", ((0, 1000),))
     dear = LatencyModel.measured(((1, 1.0), (2, 1.9), (3, 2.9)), 0.2)
-    assert BenchForecast(dear, seen).speedup(Turn(1, TEXTS[0], 0, ARMS[1])) == 1.0
+    forecast = BenchForecast(Prices(dear, "measured", "passes"), 100)
+    forecast.learn("code", None, ARMS[2], reply(0))
+    assert forecast.speedup(Turn(1, TEXTS[0], 0, ARMS[1])) == 1.0
 
 
 def test_every_drafting_run_was_predicted_before_it_began() -> None:
@@ -143,7 +185,7 @@ def test_every_drafting_run_was_predicted_before_it_began() -> None:
 
 
 def test_an_interrupt_keeps_what_is_finished_and_says_so() -> None:
-    warm_up = len(ARMS) + len(TEXTS)
+    warm_up = len(ARMS) + 2 * len(TEXTS)  # each text's pilot plainly and with guesses
     result = measured(FakeRunner(stop_after=warm_up + 7))
     assert len(result.samples) == 7
     assert not result.is_complete
@@ -202,7 +244,7 @@ def test_a_text_with_thinking_is_a_text_of_its_own() -> None:
     plan = BenchPlan(both, ARMS[:3], 1, Settings(max_tokens=32))
     result = run_bench(plan, Watching())
     assert [s.workload.kind for s in summarise(result)] == ["code", "code +think"]
-    assert thoughts.count(True) == 1 + 2 * 3  # a pilot, and two prompts on three arms
+    assert thoughts.count(True) == 2 * 3  # two prompts on three arms
 
 
 def test_a_profiled_arm_splits_the_time_and_stays_out_of_the_comparison() -> None:

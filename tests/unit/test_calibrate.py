@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mlx_specdec.backend import mx
-from mlx_specdec.costs.calibrate import ROWS, measured_calibration
+from mlx_specdec.costs.calibrate import ROWS, _fitting, measured_calibration
 from mlx_specdec.costs.calibration import Calibration, CalibrationKey
 from mlx_specdec.costs.store import (
     calibration_of,
@@ -18,7 +18,9 @@ from mlx_specdec.costs.store import (
     save_calibration,
     stored_calibrations,
 )
+from mlx_specdec.forward import Cancelled
 from mlx_specdec.registry import Registry
+from mlx_specdec.settings import Settings
 from tests.lanes import VOCAB, session_of
 from tests.toymodels import toy_model
 
@@ -69,11 +71,12 @@ def calibrated(
     seconds: float = 1000.0,
     target: Callable[[int, int], float] = target_seconds,
     contexts: tuple[int, ...] = (64, 300),
+    draft: Callable[[int, int], float] = draft_seconds,
     **options: Any,
 ) -> tuple[Calibration, Clock, Any]:
     clock = Clock()
     slow = SleepingModel(toy_model(VOCAB, layers=1, seed=4), clock, target)
-    quick = SleepingModel(toy_model(VOCAB, layers=1, seed=5), clock, draft_seconds)
+    quick = SleepingModel(toy_model(VOCAB, layers=1, seed=5), clock, draft)
 
     def loaded(model: Any) -> Any:
         return dataclasses.replace(toy_model(VOCAB, layers=1), model=model)
@@ -143,16 +146,62 @@ def test_more_rows_never_cost_less() -> None:
     assert seconds[4] == pytest.approx(0.02)
 
 
-def test_a_cancel_ends_it_with_what_is_there() -> None:
+@pytest.mark.parametrize("asked_before", [0, 30, 300])
+def test_a_cancel_ends_it_before_the_next_pass(asked_before: int) -> None:
+    """At the first question, among the whole rounds, or among the passes."""
+    calls: list[int] = []
     asked = iter(range(10**6))
-    result, _, _ = calibrated(is_cancelled=lambda: next(asked) >= 2)
-    assert result.stopped == "cancelled"
-    assert len(result.costs.by_context) == 1
+    is_over = False
+
+    def is_cancelled() -> bool:
+        nonlocal is_over
+        is_over = is_over or next(asked) >= asked_before
+        return is_over
+
+    def watched(rows: int, held: int) -> float:
+        calls.append(rows)
+        late.append(rows) if is_over else None
+        return target_seconds(rows, held)
+
+    late: list[int] = []
+    with pytest.raises(Cancelled):
+        calibrated(target=watched, is_cancelled=is_cancelled)
+    assert len(calls) >= asked_before // 10
+    assert late == []
+
+
+def test_no_step_of_reading_takes_longer_than_it_may() -> None:
+    bulks: set[int] = set()
+
+    def watched(rows: int, held: int) -> float:
+        if rows > 9:
+            bulks.add(rows)
+        return target_seconds(rows, held)
+
+    result, _, _ = calibrated(target=watched, contexts=(64,), longest_step=0.07)
+    assert bulks & {32, 64, 128, 256} == {32, 64, 128}  # at 0.5 ms a token
+    assert result.costs.target_prefill_seconds == pytest.approx(0.0005)
+
+
+def test_a_draft_that_catches_up_is_priced_by_what_it_took() -> None:
+    result, _, _ = calibrated(contexts=(64,), draft=lambda rows, held: 0.001 + 0.0003 * rows)
+    assert result.costs.draft_catch_up_seconds == pytest.approx(0.0003)
 
 
 def test_contexts_that_the_model_cannot_hold_are_left_out() -> None:
     result, _, _ = calibrated(contexts=(64, 1_000_000))
     assert [length for length, _ in result.costs.by_context] == [64]
+
+
+def test_contexts_leave_room_for_what_the_conversation_holds() -> None:
+    session = session_of(toy_model(VOCAB, layers=1), toy_model(VOCAB, layers=1))
+    session.room = dataclasses.replace(
+        session.room, kv_bytes_per_token=2**20, weight_bytes=0, limit_bytes=(256 + 4096) * 2**20
+    )
+    assert session.room.tokens() == 4096
+    assert _fitting(session, (64, 2048, 3584, 8192)) == [64, 2048, 3584]
+    list(session.generate([5] * 40, Settings(max_tokens=4)))
+    assert _fitting(session, (64, 2048, 3584, 8192)) == [64, 2048]
 
 
 def test_a_kept_one_comes_back_and_is_stale_when_anything_changes(tmp_path: Path) -> None:

@@ -116,3 +116,12 @@ def test_a_replay_needs_no_models(
     assert opened[0].request is None
     assert cast(Path, opened[0].replay).name == "race_fable.jsonl"
     assert opened[0].chip == "m2"
+
+
+@pytest.mark.parametrize(("words", "wanted"), [((), True), (("--no-idle-measuring",), False)])
+def test_measuring_while_nobody_types_can_be_turned_off(
+    words: tuple[str, ...], wanted: bool, opened: list[AppOpening], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_terminal(monkeypatch)
+    assert demo.run(parsed(*words)) == 0
+    assert opened[0].measures_when_idle is wanted

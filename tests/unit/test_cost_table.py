@@ -138,3 +138,22 @@ def test_what_the_draft_owes_is_charged_by_the_token_and_learned() -> None:
 
 def test_two_rows_are_told_in_passes_over_one() -> None:
     assert CostTable(COSTS).two_rows(0) == pytest.approx(1.05)
+
+
+def test_a_few_owed_tokens_are_charged_what_a_wider_pass_takes() -> None:
+    known = PairCosts(((0, SHORT),), 0.0002, 0.0, 0.0009)
+    assert CostTable(known).catch_up_seconds(8, 0) == pytest.approx(6 * 0.0009)
+    assert CostTable(known).catch_up_seconds(9, 0) == pytest.approx(7 * 0.0002 + 0.002)
+    with pytest.raises(InvalidRequestError):
+        PairCosts(((0, SHORT),), 0.0002, 0.0, -0.1)
+
+
+def test_catching_up_after_parking_and_reading_a_prompt_are_learned_apart() -> None:
+    table = CostTable(COSTS)
+    for _ in range(40):
+        table.record_draft_prefill(2002, 0, 0.4)
+        table.record_draft_prefill(20, 0, 0.02)
+    assert table.catch_up_seconds(2002, 0) == pytest.approx(0.4, rel=0.15)
+    assert table.catch_up_seconds(20, 0) == pytest.approx(0.02, rel=0.15)
+    table.replace_prior(COSTS)
+    assert table.catch_up_seconds(20, 0) == pytest.approx(18 * 0.0002 + 0.002)

@@ -67,6 +67,16 @@ def test_auto_predicts_the_best_lookahead_and_never_one_without_a_price() -> Non
     assert predict(PAIR, Known(), 0.9, 12).lookahead == 3
 
 
+def test_the_beginning_and_the_end_of_a_reply_are_counted_where_its_length_is_known() -> None:
+    endless = predict(PAIR, Known(), 0.73, 3)
+    long = predict(PAIR, Known(), 0.73, 3, num_tokens=3000)
+    assert long.speedup == pytest.approx(endless.speedup, rel=2e-3)
+    # One token after the first: a plain pass in the drafting loop, and the draft's reading.
+    short = predict(PAIR, Known(), 0.73, 3, num_tokens=2, beginning_seconds=0.13)
+    assert short.speedup == pytest.approx(0.065 / (0.065 + 0.13))
+    assert predict(PAIR, Known(), 0.73, "auto", num_tokens=2, beginning_seconds=0.13).lookahead == 0
+
+
 def test_acceptance_by_position_is_counted_as_runs_count_it() -> None:
     said = predict(PAIR, Known(), (0.8, 0.5), 2)
     assert said.acceptance == pytest.approx((0.8 + 0.4) / (1 + 0.8))

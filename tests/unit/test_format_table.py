@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from mlx_specdec.forecast.format_table import FormatPrices, format_lines, format_verdict
 from mlx_specdec.forecast.weight_formats import AFFINE_4, FORMATS, WeightFormat, convert_command
-from mlx_specdec.ledger.latency import LatencyModel
-from tests.forecasts import FLOAT32, LINEAR, here, pair_of
+from tests.forecasts import (
+    FLAT_ROWS,
+    FLOAT32,
+    LINEAR,
+    SLOW_ROWS,
+    format_row,
+    here,
+    pair_of,
+)
 
-SLOW_ROWS = (1.0, 1.74, 2.44, 3.11, 3.8, 4.4, 5.0, 5.6, 6.1)
-FLAT_ROWS = (1.0, 1.08, 1.22, 1.40, 1.72, 2.05, 2.3, 2.6, 3.15)
 MXFP4 = WeightFormat("mxfp4", 4, 32)
 NVFP4 = WeightFormat("nvfp4", 4, 16)
-
-
-def prices(weights: WeightFormat, plain: float, rows: tuple[float, ...]) -> FormatPrices:
-    table = tuple((count, plain * cost) for count, cost in enumerate(rows, 1))
-    model = LatencyModel.measured(table, 0.005, 0.0015)
-    return FormatPrices(weights, model, is_stored=weights == AFFINE_4)
-
 
 M2 = here(
     tuple((count, 0.09 * cost) for count, cost in enumerate(SLOW_ROWS, 1)),
@@ -26,11 +24,11 @@ M2 = here(
     chip="m2",
     backend="metal",
 )
-STORED = prices(AFFINE_4, 0.09, SLOW_ROWS)
+STORED = format_row(AFFINE_4, 0.09, SLOW_ROWS)
 
 
 def test_another_format_that_would_pay_is_named_with_its_command() -> None:
-    words, command = format_verdict(M2, [STORED, prices(MXFP4, 0.088, FLAT_ROWS)])
+    words, command = format_verdict(M2, [STORED, format_row(MXFP4, 0.088, FLAT_ROWS)])
     assert words.startswith("mxfp4 would be 1.")
     assert "drafting pays with it (1.72x, 0.97x as stored)" in words
     assert "was not measured" in words
@@ -40,19 +38,27 @@ def test_another_format_that_would_pay_is_named_with_its_command() -> None:
 
 
 def test_none_better_says_stay() -> None:
-    slow = prices(MXFP4, 0.09, SLOW_ROWS)
+    slow = format_row(MXFP4, 0.09, SLOW_ROWS)
     words, command = format_verdict(M2, [STORED, slow])
     assert words == (
         "Stay with affine 4-bit, groups of 64: no other format is clearly faster here, and "
         "drafting pays with none of them."
     )
     assert command == ""
-    good = prices(AFFINE_4, 0.06, FLAT_ROWS)
+    good = format_row(AFFINE_4, 0.06, FLAT_ROWS)
     assert "and drafting pays with it (1." in format_verdict(M2, [good, slow])[0]
 
 
+def test_a_slow_format_with_which_drafting_pays_is_not_denied() -> None:
+    words, command = format_verdict(M2, [STORED, format_row(MXFP4, 0.16, FLAT_ROWS)])
+    assert words.endswith(
+        "no other format is clearly faster here, though drafting pays with mxfp4."
+    )
+    assert command == ""
+
+
 def test_a_format_that_is_only_quicker_does_not_promise_a_gain() -> None:
-    words, command = format_verdict(M2, [STORED, prices(NVFP4, 0.05, SLOW_ROWS)])
+    words, command = format_verdict(M2, [STORED, format_row(NVFP4, 0.05, SLOW_ROWS)])
     assert "its passes are shorter; drafting pays with neither" in words
     assert command.endswith("--mlx-path Qwen3-14B-nvfp4 -q --q-mode nvfp4")
 
@@ -66,7 +72,7 @@ def test_a_format_that_this_backend_lacks_says_so() -> None:
 
 def test_where_none_is_usable_none_is_recommended() -> None:
     slow = here(tuple((rows, 30.0 * rows) for rows in range(1, 10)), 0.5)
-    rows = [prices(AFFINE_4, 30.0, SLOW_ROWS), prices(MXFP4, 10.0, SLOW_ROWS)]
+    rows = [format_row(AFFINE_4, 30.0, SLOW_ROWS), format_row(MXFP4, 10.0, SLOW_ROWS)]
     assert format_verdict(slow, rows) == (
         "No format helps here: the quickest, mxfp4, takes 10 s a token.",
         "",
@@ -75,13 +81,13 @@ def test_where_none_is_usable_none_is_recommended() -> None:
 
 def test_held_as_float32_no_format_is_recommended() -> None:
     forecast = here(LINEAR, 0.1, pair=pair_of("qwen3-1.7b"), weights=FLOAT32)
-    words, command = format_verdict(forecast, [STORED, prices(MXFP4, 0.01, FLAT_ROWS)])
+    words, command = format_verdict(forecast, [STORED, format_row(MXFP4, 0.01, FLAT_ROWS)])
     assert "held as float32 whatever the format on the disk" in words
     assert command == ""
 
 
 def test_the_table_has_a_row_a_format_and_fits_80_columns() -> None:
-    rows = [prices(weights, 12.5, SLOW_ROWS) for weights in FORMATS]
+    rows = [format_row(weights, 12.5, SLOW_ROWS) for weights in FORMATS]
     lines = format_lines(pair_of("qwen2.5-72b").target, rows)
     assert len(lines) == 2 + len(FORMATS)
     assert all(len(line) <= 80 for line in lines), lines

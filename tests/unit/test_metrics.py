@@ -18,6 +18,7 @@ from mlx_specdec.events import (
 from mlx_specdec.metrics import (
     DEFINITIONS,
     Metrics,
+    RunningFold,
     end_to_end_speedup,
     fold,
     percentile,
@@ -216,3 +217,13 @@ def test_each_definition_says_something() -> None:
         assert 0 < len(definition.label) <= 14
     labels = [definition.label for definition in DEFINITIONS.values()]
     assert len(labels) == len(set(labels))
+
+
+@pytest.mark.parametrize("step", [1, 2, 5])
+def test_an_answer_that_goes_on_is_folded_as_all_of_it_so_far(step: int) -> None:
+    events = answer(MIXED * 3)
+    running = RunningFold()
+    assert running.metrics == fold([])
+    for start in range(0, len(events), step):
+        running.add(events[start : start + step])
+        assert running.metrics == fold(events[: start + step])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from mlx_specdec.lookahead.round_meter import RoundMeter
 
+import pytest
+
 
 class Wall:
     def __init__(self) -> None:
@@ -36,3 +38,17 @@ def test_a_reader_that_comes_back_late_spoils_a_round_and_a_quick_one_does_not()
     meter.come_back()
     assert meter.read(2.0) is None
     assert meter.read(2.5) == 0.5
+
+
+def test_after_a_pause_a_pipelined_loop_has_two_rounds_that_are_not_usual() -> None:
+    """The first was done while the device had nothing else, the second could not be queued."""
+    wall = Wall()
+    meter = RoundMeter(wall)
+    meter.switch(is_pipelined=True)
+    meter.read(1.0)
+    meter.leave()
+    wall.now += 3
+    meter.come_back()
+    assert meter.read(1.1) is None
+    assert meter.read(1.9) is None
+    assert meter.read(2.4) == pytest.approx(0.5)

@@ -16,7 +16,7 @@ from mlx_specdec.costs.prices import Prices
 from mlx_specdec.events import Event, Prefilled, Round
 from mlx_specdec.figures import pair_names, percent, rate, seconds
 from mlx_specdec.memory import bytes_text
-from mlx_specdec.metrics import Metrics, fold, pool
+from mlx_specdec.metrics import Metrics, RunningFold
 from mlx_specdec.settings import Settings
 from tui.ledger_scopes import reply_prices
 from tui.state import AppState, pair_words
@@ -55,16 +55,37 @@ class ChatWords:
     memory_share: float = 0.0
 
 
+class _Counted:
+    """One reply's metrics; while it goes on only what is new of it is counted."""
+
+    def __init__(self) -> None:
+        self._events: Sequence[Event] = ()
+        self._fold = RunningFold()
+        self.metrics = Metrics()
+
+    def of(self, events: Sequence[Event]) -> Metrics:
+        """The metrics of these events, which go on from those of the last time, or are others."""
+        if events is self._events:
+            return self.metrics
+        before = len(self._events)
+        if before > len(events) or (before and events[before - 1] is not self._events[-1]):
+            before, self._fold = 0, RunningFold()
+        self._fold.add(events[before:])
+        self._events, self.metrics = events, self._fold.metrics
+        return self.metrics
+
+
 class Figures:
-    """Both, of the app's state as it is; a reply that is over is counted once."""
+    """Both, of the app's state as it is; each event of a reply is counted once."""
 
     def __init__(self, state: AppState) -> None:
         self._state = state
-        self._counted: dict[int, tuple[Sequence[Event], Metrics]] = {}
+        self._counted: dict[int, _Counted] = {}
+        self._priced: tuple[tuple[object, ...], Prices | None] = ((), None)
 
     def now(self) -> tuple[ReplyWords, ChatWords]:
-        state, prices = self._state, reply_prices(self._state)
-        replies = [(events, self._metrics(i)) for i, events in enumerate(state.replies)]
+        state, prices = self._state, self._prices()
+        replies = [(events, self._metrics(i, events)) for i, events in enumerate(state.replies)]
         last = replies[-1] if replies else ((), Metrics())
         chat = chat_words(
             replies,
@@ -76,19 +97,23 @@ class Figures:
         )
         return reply_words(*last, state.settings, prices), chat
 
-    def _metrics(self, place: int) -> Metrics:
-        events = self._state.replies[place]
-        known = self._counted.get(place)
-        if known is None or known[0] is not events:
-            self._counted[place] = known = (events, fold(events))
-        return known[1]
+    def _metrics(self, place: int, events: Sequence[Event]) -> Metrics:
+        return self._counted.setdefault(place, _Counted()).of(events)
+
+    def _prices(self) -> Prices | None:
+        """Where they are a race's own they are worked out of all of it: once a race."""
+        state = self._state
+        of = (state.recording, state.prices, state.pair, state.machine)
+        if not self._priced[0] or any(a is not b for a, b in zip(of, self._priced[0], strict=True)):
+            self._priced = (of, reply_prices(state))
+        return self._priced[1]
 
 
 def top_words(state: AppState, is_wide: bool) -> str:
     """What is loaded and set; where there is no panel, the context in use instead of the rest."""
     if is_wide or not state.replies or state.pair is None:
         return pair_words(state)
-    used = tokens_text(context_tokens(state.replies[-1]))
+    used = tokens_text(_context_of(state.replies[-1]))
     limit = f"/{tokens_text(state.context_length)}" if state.context_length else ""
     names = pair_names(state.pair)
     temperature = f"temp {state.settings.sampling.temperature:g}"
@@ -104,7 +129,7 @@ def reply_words(
     is_meaningful = metrics.emitted_tokens >= MEANINGFUL_TOKENS
     drafts = metrics.acceptance_rate is not None
     per_pass = metrics.tokens_per_target_pass
-    plain = plain_seconds(prices, context_tokens(events))
+    plain = plain_seconds(prices, context_tokens(metrics))
     return ReplyWords(
         rate=rate(metrics.tokens_per_second) if is_meaningful else "",
         gain=(_gain(metrics, plain) or _note(events)) if is_meaningful else "",
@@ -127,16 +152,18 @@ def chat_words(
     memory_limit_bytes: int = 0,
 ) -> ChatWords:
     """Of all replies of the chat, each with its metrics; the last one may be under way."""
-    whole = pool([metrics for _, metrics in replies])
-    used = context_tokens(replies[-1][0]) if replies else 0
+    said = sum(metrics.emitted_tokens for _, metrics in replies)
+    waited = sum(metrics.end_to_end_seconds for _, metrics in replies)
+    peak = max((metrics.peak_memory_bytes for _, metrics in replies), default=0)
+    used = context_tokens(replies[-1][1]) if replies else 0
     saved = saved_seconds(
-        [(metrics, plain_seconds(prices, context_tokens(events))) for events, metrics in replies]
+        [(metrics, plain_seconds(prices, context_tokens(metrics))) for _, metrics in replies]
     )
-    held = whole.peak_memory_bytes or weight_bytes + used * kv_bytes_per_token
+    held = peak or weight_bytes + used * kv_bytes_per_token
     count = f"{len(replies)} repl{'y' if len(replies) == 1 else 'ies'}"
     return ChatWords(
-        replies=f"{count}, {whole.emitted_tokens:,} tokens" if replies else "",
-        waited=f"waited {_span(whole.end_to_end_seconds)}" if replies else "",
+        replies=f"{count}, {said:,} tokens" if replies else "",
+        waited=f"waited {_span(waited)}" if replies else "",
         saved=saved_words(saved),
         context=_context(used, context_limit),
         context_share=used / context_limit if context_limit else 0.0,
@@ -145,8 +172,12 @@ def chat_words(
     )
 
 
-def context_tokens(events: Sequence[Event]) -> int:
+def context_tokens(metrics: Metrics) -> int:
     """Tokens of the context that a reply has filled: its prompt and what it said."""
+    return metrics.prompt_tokens + metrics.emitted_tokens
+
+
+def _context_of(events: Sequence[Event]) -> int:
     prompt = sum(event.prompt_tokens for event in events if isinstance(event, Prefilled))
     return prompt + sum(len(event.emitted) for event in events if isinstance(event, Round))
 
@@ -174,8 +205,8 @@ def _gain(metrics: Metrics, plain: float | None) -> str:
 
 def _note(events: Sequence[Event]) -> str:
     """Why the last pass did not draft, where it says so."""
-    notes = [event.note for event in events if isinstance(event, Round) and event.note]
-    return notes[-1] if notes else ""
+    backwards = (event.note for event in reversed(events) if isinstance(event, Round))
+    return next((note for note in backwards if note), "")
 
 
 def _accepted(metrics: Metrics) -> str:
@@ -191,10 +222,11 @@ def _positions(metrics: Metrics) -> str:
 def _lookahead(events: Sequence[Event], settings: Settings) -> str:
     if not settings.draft or settings.lookahead == 0:
         return "off"
-    asked = [event.lookahead for event in events if isinstance(event, Round) and event.index > 0]
     if str(settings.lookahead) != "auto":
         return str(settings.lookahead)
-    return f"{asked[-1]} auto" if asked else "auto"
+    backwards = (event for event in reversed(events) if isinstance(event, Round))
+    last = next((event for event in backwards if event.index > 0), None)
+    return f"{last.lookahead} auto" if last is not None else "auto"
 
 
 def _span(value: float) -> str:

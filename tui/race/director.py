@@ -5,8 +5,8 @@ Knows no widgets. The screen calls ``tick`` to draw, and hands every key on.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
+from random import SystemRandom
 from typing import TYPE_CHECKING
 
 from mlx_specdec.errors import SpecdecError
@@ -16,7 +16,6 @@ from mlx_specdec.race.header import header_names
 from mlx_specdec.race.moment import RaceMoment
 from mlx_specdec.race.recording import Recording, read_recording_file
 from mlx_specdec.race.recording import RecordingHeader as Header
-from mlx_specdec.race.retiming import chip_named, retimed, retimed_label
 from mlx_specdec.race.scoreboard import Scoreboard
 from tui.bridge import Bridge
 from tui.opening import AppOpening
@@ -126,6 +125,8 @@ class RaceDirector:
     def _retimed(self, recording: Recording) -> Recording:
         if not self._opening.chip:
             return recording
+        from mlx_specdec.race.retiming import chip_named, retimed
+
         return retimed(recording, chip_named(self._opening.chip))
 
     # ------------------------------------------------------------------ time
@@ -176,7 +177,7 @@ class RaceDirector:
         self._tell(failure.title, failure.message, failure.hint)
 
     def _loop(self) -> None:
-        if not self._opening.is_looping or self._ended_at is None:
+        if not self._opening.is_looping or self._ended_at is None or self._bridge.is_busy:
             return
         if self._clock() - self._ended_at >= LOOP_SECONDS and self._bridge.is_ready:
             self._state.prompt = next_prompt(self._state.prompt, self._state.is_toy)
@@ -245,9 +246,10 @@ class RaceDirector:
             return "racing; shown re-timed when it is over", "racing"
         if self.moment is None:
             return "", ""
-        label = retimed_label(self.moment.header)
-        if label:
-            return label, "re-timed, not measured"
+        if self.moment.header.retimed:
+            from mlx_specdec.race.retiming import retimed_label
+
+            return retimed_label(self.moment.header), "re-timed, not measured"
         if self._kind == "opening":
             return "recorded earlier; yours follows when the models are loaded", "recorded earlier"
         if self._kind == "file":
@@ -292,7 +294,7 @@ class RaceDirector:
     def _race(self) -> None:
         wanted = self._state.race_settings
         if wanted.seed is None:
-            wanted = wanted.changed(seed=secrets.randbits(31))
+            wanted = wanted.changed(seed=SystemRandom().getrandbits(31))
         rate = self._opening.speed or (self._toy_rate if self._state.is_toy else LIVE_RATE)
         opening = self._opening
         try:
@@ -362,26 +364,23 @@ class RaceDirector:
 
     def force_drafting(self) -> str:
         """Race with a fixed lookahead where drafting was parked."""
-        if not self._bridge.is_ready:
-            return "That takes loaded models: press m."
-        self.wishes.force()
-        self.again()
-        return ""
+        return self._race_with(self.wishes.force)
 
     def race_copying(self) -> str:
         """Race with copying instead of drafting, on an edit; or with the draft again."""
+        return self._race_with(self.wishes.change_copying)
+
+    def _race_with(self, change: Callable[[], str]) -> str:
         if not self._bridge.is_ready:
             return "That takes loaded models: press m."
-        words = self.wishes.change_copying()
+        words = change()
         self.again()
         return words
 
     def can_step(self) -> bool:
         """Whether a pass that drafted has been seen."""
-        recording = self._state.recording
-        return recording is not None and any(
-            getattr(event, "proposed", ()) for event in recording.speculative
-        )
+        seen = self._state.recording.speculative if self._state.recording is not None else ()
+        return any(getattr(event, "proposed", ()) for event in seen)
 
     @property
     def round_index(self) -> int | None:

@@ -1,4 +1,4 @@
-"""Races as jobs for the engine's thread: the prompt is read there, then both lanes run."""
+"""What the race's screen asks of the engine's thread: races, and passes in other formats."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from mlx_specdec.settings import Settings
 
 if TYPE_CHECKING:
     from mlx_specdec.engine import Engine
+    from mlx_specdec.forecast.format_table import TimedFormats
+    from mlx_specdec.model_spec import PairSpec
     from mlx_specdec.race.recording import LaneEvent
 
-__all__ = ["live_race"]
+__all__ = ["live_race", "timed_formats"]
 
 
 def live_race(
@@ -24,7 +26,7 @@ def live_race(
     warm_up: bool = True,
     on_prompt: Callable[[int], None] = lambda num_tokens: None,
 ) -> Callable[[Callable[[], bool]], Iterator[LaneEvent]]:
-    """The job of one race; yields LaneEvents.
+    """The job of one race: its prompt is read, then both lanes run; yields LaneEvents.
 
     Args:
         warm_up: False when both lanes have run before.
@@ -41,3 +43,17 @@ def live_race(
         return prompt_tokens
 
     return race_job(engine.session, tokens, settings, warm_up=warm_up)
+
+
+def timed_formats(
+    engine: Engine, pair: PairSpec, seconds: float
+) -> Callable[[Callable[[], bool]], Iterator[float | TimedFormats]]:
+    """The job that times the target in other weight formats, beside what is loaded."""
+
+    def job(is_cancelled: Callable[[], bool]) -> Iterator[float | TimedFormats]:
+        from mlx_specdec.forecast.format_job import formats_job
+
+        taken = engine.session.room.weight_bytes
+        return formats_job(pair, seconds, taken_bytes=taken)(is_cancelled)
+
+    return job

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from mlx_specdec.costs.prices import Prices
-from mlx_specdec.race.recorded_prices import known_of
+from typing import TYPE_CHECKING
+
 from mlx_specdec.race.recording import RecordingHeader
 from mlx_specdec.request import COPY
 from tui.state import AppState
+
+if TYPE_CHECKING:
+    from mlx_specdec.costs.prices import Prices
 
 __all__ = ["is_of_this_machine", "prices_for"]
 
@@ -15,6 +18,8 @@ def prices_for(header: RecordingHeader, state: AppState) -> Prices | None:
     """What is known here where the race is of this machine, else of the machine it names."""
     if state.prices is not None and is_of_this_machine(header, state):
         return state.prices
+    from mlx_specdec.race.recorded_prices import known_of
+
     return known_of(header)
 
 

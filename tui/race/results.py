@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from mlx_specdec.forecast.own_run import foretell, settle
-from mlx_specdec.forecast.prediction import Prediction
-from mlx_specdec.ledger.last_run import remember_run
 from mlx_specdec.model_spec import PairSpec
 from mlx_specdec.prompts import Prompt
 from mlx_specdec.race.header import header_names
@@ -17,6 +15,9 @@ from mlx_specdec.settings import Settings
 from tui.opening import AppOpening
 from tui.race.sources import write_record
 from tui.state import AppState
+
+if TYPE_CHECKING:
+    from mlx_specdec.forecast.prediction import Prediction
 
 __all__ = ["Foretold", "RaceResults"]
 
@@ -30,6 +31,8 @@ class Foretold:
 
     def write(self, prompt_tokens: int) -> None:
         """Say what the race should gain, and write it down."""
+        from mlx_specdec.forecast.own_run import foretell
+
         self.said = foretell(self.pair, self.settings, self.prompt, prompt_tokens)
 
 
@@ -65,7 +68,8 @@ class RaceResults:
 
     def take(self, recording: Recording, moment: RaceMoment) -> None:
         """A race that ran here has been seen to its end, which is ``moment``."""
-        from mlx_specdec.cards.share import card_words  # the cards are not part of the first frame
+        from mlx_specdec.cards.share import card_words  # neither is part of the first frame
+        from mlx_specdec.ledger.last_run import remember_run
 
         self.scoreboard.add(self._state.prompt.kind, moment.speedup)
         self._settle(recording, moment)
@@ -83,6 +87,8 @@ class RaceResults:
         race, self._foretold = self._foretold, None
         if race is None or any(lane.finish_reason == "cancelled" for lane in moment.lanes):
             return
+        from mlx_specdec.forecast.own_run import settle
+
         figures = recording.metrics(STANDARD), recording.metrics(SPECULATIVE)
         self._state.score = settle(
             race.said, race.pair, race.settings, race.prompt, *figures, moment.speedup

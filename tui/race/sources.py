@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from importlib import resources
 from pathlib import Path
 
 from mlx_specdec.prompts import PROMPTS, Prompt
@@ -47,7 +46,7 @@ def header_of(state: AppState, wanted: Settings, rate: float) -> RecordingHeader
 
 def packaged_race() -> Recording:
     """The race that is seen while models load."""
-    text = resources.files("tui").joinpath("opening_race.jsonl").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[1] / "opening_race.jsonl").read_text(encoding="utf-8")
     return read_recording(text.splitlines(), "the app's own recording")
 
 

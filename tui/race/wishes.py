@@ -65,11 +65,12 @@ class RaceWishes:
         self._state.race_settings = wanted
         return ""
 
-    def force(self) -> None:
-        """Draft, whatever it costs."""
+    def force(self) -> str:
+        """Draft, whatever it costs; there is nothing to say of it."""
         self._state.race_settings = settings_from(
             self.settings, lookahead=USUAL_LOOKAHEAD, draft=True
         )
+        return ""
 
     def change_copying(self) -> str:
         """Copy from the text instead of drafting, on a prompt that there is something to copy

@@ -89,6 +89,7 @@ class ChatScreen(Screen[None]):
         self._shows_tokens = False
         self._is_editing = False
         self._waiting = ""  # sent while the models were loading
+        self._ticks = 0
 
     # ------------------------------------------------------------------ parts
 
@@ -115,7 +116,7 @@ class ChatScreen(Screen[None]):
         if self._opening.resumed is not None and self._opening.resumed.unanswered:
             self._input.put(self._opening.resumed.unanswered)
         self._text_timer = self.set_interval(TEXT_SECONDS, self.take_text, pause=True)
-        self.set_interval(FIGURES_SECONDS, self.show_figures)
+        self._figures_timer = self.set_interval(FIGURES_SECONDS, self.show_figures)
         self._update_words()
 
     def on_resize(self, event: Resize) -> None:
@@ -172,17 +173,22 @@ class ChatScreen(Screen[None]):
         self._reply.set_note("reading …   esc stops")
         self._transcript.follow()
         self._text_timer.resume()
+        self._figures_timer.pause()
         hold_full_rounds()
         self._update_words()
 
     async def take_text(self) -> None:
         gain = self._talk.poll()
+        self._ticks += 1
+        if self._ticks % 5 in (0, 2):  # four times a second, in a frame that the text draws anyway
+            self.show_figures()
         track, reply = self._talk.track, self._reply
         if track is None or reply is None:
             return
         self._show_gain(reply, track, gain)
         if track.is_over:
             self._text_timer.pause()
+            self._figures_timer.resume()
             reply.end()
             self._show_end(reply, track)
 

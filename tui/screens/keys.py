@@ -40,6 +40,7 @@ KEYS: dict[str, tuple[tuple[str, str], ...]] = {
         ("← →", "pass by pass"),
         ("↑ ↓", "move the text; end follows it again"),
         ("x", "share: the line, a card, a card that moves"),
+        ("w", "time other weight formats where drafting is parked, about 20 s"),
         ("c", "copy instead of drafting where that is parked, on an edit; c drafts again"),
         ("f", "draft all the same where drafting is parked"),
     ),

@@ -15,20 +15,20 @@ from tui.messages import Notice, OpenStep, ShareLine, StateChanged
 from tui.opening import AppOpening
 from tui.opening_words import opening_words
 from tui.race.director import RaceDirector
+from tui.race.other_weights import OtherWeights
 from tui.state import AppState
 from tui.widgets.key_line import KeyLine
 from tui.widgets.race_bars import RaceBars
 from tui.widgets.race_figures import RaceFigures
-from tui.widgets.race_pane import RacePane, guess_pieces, shared_top
+from tui.widgets.race_heads import RaceHeads
+from tui.widgets.race_keys import WIDE_COLUMNS, race_keys
+from tui.widgets.race_panes import RacePanes
 from tui.widgets.race_prompt import RacePrompt
-from tui.widgets.race_reason import RaceReason
 from tui.widgets.race_status import RaceStatus
 from tui.widgets.race_tape import RaceTape
-from tui.widgets.race_words import author_words, key_words
 from tui.widgets.scoreboard import ScoreboardTable
 from tui.widgets.top_line import TopLine
 
-from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -41,7 +41,7 @@ __all__ = ["RaceScreen"]
 
 TEXT_SECONDS, FIGURE_SECONDS = 0.1, 0.25
 NEEDED_COLUMNS, NEEDED_ROWS = 72, 20
-TALL_ROWS, WIDE_COLUMNS = 30, 100
+TALL_ROWS = 30
 _GAP = 3
 _SURE_PASSES = 8  # without a guess; a policy may begin with a few plain ones
 
@@ -71,6 +71,7 @@ class RaceScreen(Screen[None]):
         Binding("x", "share", "share", show=False),
         Binding("c", "copy", "copying instead of drafting", show=False),
         Binding("f", "force", "force drafting", show=False),
+        Binding("w", "weights", "other weight formats", show=False),
         Binding("up", "scroll_text(-1)", "text up", show=False),
         Binding("down", "scroll_text(1)", "text down", show=False),
         Binding("pageup", "scroll_text(-8)", "text up", show=False),
@@ -86,6 +87,7 @@ class RaceScreen(Screen[None]):
         ("Step through the pass on the screen", "s", "screen.step"),
         ("Share the race", "x", "screen.share"),
         ("Change the temperature", "t", "screen.temperature"),
+        ("Time other weight formats where drafting is parked", "w", "screen.weights"),
     )
 
     def __init__(
@@ -107,11 +109,11 @@ class RaceScreen(Screen[None]):
             tell=self._tell,
             keep_words=self._keep_words,
         )
-        self._top: int | None = None  # None follows the text
         self._is_parked = False
         self._drawn: RaceMoment | None = None
         self._figures_drawn: tuple[object, ...] | None = None
-        self._heads_drawn: tuple[object, ...] | None = None
+        self.weights = OtherWeights(state, bridge)
+        self._why_drawn: tuple[object, ...] | None = None
 
     def compose(self) -> ComposeResult:
         yield TopLine("race")
@@ -121,21 +123,14 @@ class RaceScreen(Screen[None]):
         yield RaceFigures(id="figures")
         yield RaceBars(id="bars")
         yield Static("", id="sentence", markup=False)
-        with Horizontal(id="heads"):
-            yield Static("", id="head-standard", markup=False)
-            yield Static("", id="head-speculative", markup=False)
-        with Horizontal(id="panes"):
-            yield RacePane(id="standard")
-            yield RacePane(id="speculative")
-        yield RaceReason(id="reason")
+        yield RaceHeads(id="heads")
+        yield RacePanes(id="panes")
         yield RaceTape(id="tape")
         yield ScoreboardTable(id="scores")
         yield RaceStatus(id="status")
-        yield KeyLine(key_words(is_parked=False, is_wide=True))
+        yield KeyLine(race_keys(WIDE_COLUMNS, False))
 
     def on_mount(self) -> None:
-        for pane in self.query(RacePane):
-            pane.set_class(self.app.no_color, "-marks-own")
         self._lay_out(self.app.size.width, self.app.size.height)
         self._text_timer = self.set_interval(TEXT_SECONDS, self._draw_text)
         self._figure_timer = self.set_interval(FIGURE_SECONDS, self._draw_figures)
@@ -155,6 +150,7 @@ class RaceScreen(Screen[None]):
 
     def on_screen_suspend(self) -> None:
         """A race under way goes on unseen; what moves on the screen stands still."""
+        self.weights.stop()
         for timer in (self._text_timer, self._figure_timer):
             timer.pause()
 
@@ -172,15 +168,12 @@ class RaceScreen(Screen[None]):
         for name in ("standard", "speculative"):  # equal widths, or equal words would part
             self.query_one(f"#{name}").styles.width = max((width - 2 - _GAP) // 2, 1)
             self.query_one(f"#head-{name}").styles.width = max((width - 2 - _GAP) // 2, 1)
-        self._show_keys(width)
+        self.query_one(KeyLine).set_keys(race_keys(width, self._is_parked))
         self.query_one("#narrow-words", Static).update(
             f"The race is shown side by side, which takes {NEEDED_COLUMNS} columns and "
             f"{NEEDED_ROWS} rows; this window has {width} and {height}. Make it larger, or its "
             "letters smaller.\n\nThe race goes on meanwhile."
         )
-
-    def _show_keys(self, width: int) -> None:
-        self.query_one(KeyLine).set_keys(key_words(self._is_parked, width >= WIDE_COLUMNS))
 
     def _draw(self) -> None:
         """Draw all of it, whether or not anything has changed."""
@@ -193,25 +186,9 @@ class RaceScreen(Screen[None]):
         if moment is None or moment is self._drawn or self.has_class("-small"):
             return
         self._drawn = moment
-        self._draw_panes(moment)
+        self.query_one(RacePanes).show(moment, self.director.rate)
         self.query_one(RaceBars).show(moment, self.director.totals)
         self.query_one(RaceTape).show(moment)
-
-    def _draw_panes(self, moment: RaceMoment) -> None:
-        found = moment.equality.difference
-        panes = (self.query_one("#standard", RacePane), self.query_one("#speculative", RacePane))
-        for pane, lane in zip(panes, moment.lanes, strict=True):
-            pane.show(
-                lane.emitted,
-                guess_pieces(lane, self.director.rate),
-                is_writing=not lane.is_finished,
-                differs_at=found.index if found is not None else None,
-                trailing=lane.text[sum(len(token.text) for token in lane.emitted) :],
-            )
-        lines = [pane.num_lines for pane in panes]
-        top = shared_top(lines, panes[0].size.height) if self._top is None else self._top
-        for pane in panes:
-            pane.scroll_text(top)
 
     def _draw_figures(self) -> None:
         moment = self.director.moment
@@ -222,6 +199,7 @@ class RaceScreen(Screen[None]):
         value = (
             *(moment, director.labels(), director.was, director.wishes.words(), words),
             *(director.rate, director.is_paused, director.is_photo, director.is_over),
+            self._look_at_weights(moment),
         )
         if self._figures_drawn is not None and _same(value, self._figures_drawn):
             return
@@ -231,7 +209,7 @@ class RaceScreen(Screen[None]):
         self.query_one(RaceFigures).show(moment, director.was, director.wishes.words())
         sentence = Content(safe_text(moment.sentence()))
         self.query_one("#sentence", Static).update(sentence, layout=False)
-        self._draw_heads(moment)
+        self.query_one(RaceHeads).show(moment)
         status = self.query_one(RaceStatus)
         status.show(moment, director, words)
         self._park(moment)
@@ -240,37 +218,42 @@ class RaceScreen(Screen[None]):
             kind = self._state.prompt.kind
             self.query_one(ScoreboardTable).show(director.scoreboard, kind)
 
-    def _draw_heads(self, moment: RaceMoment) -> None:
-        width = self.query_one("#head-standard").size.width
-        value = (width, moment.is_parked, moment.header)
-        if value == self._heads_drawn:
-            return
-        self._heads_drawn = value
-        who = author_words(moment, width, self.app.no_color)
-        for name, words in (("standard", ""), ("speculative", who)):
-            head = name.upper()
-            line = "─" * max(width - cell_len(head) - cell_len(words) - (3 if words else 2), 1)
-            text = Content.assemble(
-                (head, "bold"),
-                " ",
-                (line, "$foreground-disabled"),
-                " " if words else "",
-                (words, "$text-success"),
-            )
-            self.query_one(f"#head-{name}", Static).update(text, layout=False)
-
     def _park(self, moment: RaceMoment) -> None:
         """Show the reason in the place of the text where drafting does not pay."""
         is_sure = moment.is_finished or moment.speculative.num_passes >= _SURE_PASSES
         is_parked = moment.is_parked and is_sure and moment.header.lookahead != "0"
         is_parked = is_parked and moment.header.draft != COPY  # whose reason is the text
         if is_parked != self._is_parked:
-            self._is_parked = is_parked
+            self._is_parked, self._why_drawn = is_parked, None
             self.set_class(is_parked, "-parked")
-            self._show_keys(self.app.size.width)
-            if is_parked:
-                reason = self.query_one(RaceReason)
-                reason.show(moment.header, self.director.prices(moment.header))
+            self.query_one(KeyLine).set_keys(race_keys(self.size.width, is_parked))
+        if is_parked:
+            self._say_why(moment)
+
+    def _say_why(self, moment: RaceMoment) -> None:
+        """Most races pay: the reason why not is made where it is needed, after the first frame."""
+        option = self.weights.option(moment)
+        if (moment.header, option) == self._why_drawn:
+            return
+        from tui.widgets.race_reason import RaceReason
+
+        self._why_drawn = (moment.header, option)
+        found = self.query(RaceReason)
+        reason = found.first() if found else RaceReason(id="reason")
+        reason.show(moment.header, self.director.prices(moment.header), option)
+        if not found:
+            self.mount(reason, after="#panes")
+
+    def _look_at_weights(self, moment: RaceMoment) -> tuple[str, str]:
+        """Take in what has been timed of other weight formats, and say what they are worth."""
+        self.weights.seen.see(moment)
+        is_found = self.weights.tick()
+        trouble = self.weights.take_trouble()
+        if trouble is not None:
+            self._tell(*trouble)
+        if is_found:
+            self._show_weights()
+        return self.weights.option(moment) if moment.is_parked else ("", "")
 
     # ------------------------------------------------------------------ keys
 
@@ -279,12 +262,13 @@ class RaceScreen(Screen[None]):
         self._draw()
 
     def action_again(self) -> None:
-        self._top = None
+        self.query_one(RacePanes).follow()
         self.director.again()
         self._draw()
 
     def action_stop(self) -> None:
-        """Stop a race under way; what it brought stays."""
+        """Stop a race under way, or the timing of weights; what a race brought stays."""
+        self.weights.stop()
         self.director.stop()
 
     def action_prompt(self) -> None:
@@ -296,7 +280,7 @@ class RaceScreen(Screen[None]):
 
     def _take_prompt(self, prompt: object) -> None:
         if isinstance(prompt, Prompt):  # None: the person went back
-            self._top = None
+            self.query_one(RacePanes).follow()
             self.director.take_prompt(prompt)
             self._draw()
 
@@ -311,7 +295,7 @@ class RaceScreen(Screen[None]):
         self._draw_figures()
 
     def action_true_speed(self) -> None:
-        self._top = None
+        self.query_one(RacePanes).follow()
         self._say(self.director.watch_at_true_speed())
         self._draw()
 
@@ -328,16 +312,43 @@ class RaceScreen(Screen[None]):
         self._say(self.director.force_drafting())
         self._draw()
 
+    def on_key(self, event: events.Key) -> None:
+        """Any key ends the timing of weights; these two do nothing else then."""
+        if self.weights.is_running:
+            self.weights.stop()
+            self._draw_figures()
+            if event.key in ("w", "escape"):
+                event.stop()
+
+    def action_weights(self) -> None:
+        """What other weight formats cost here: shown where it is known, else timed."""
+        if not self._is_parked:
+            self._say("w is for a race in which drafting is parked.")
+        elif not self._show_weights():
+            self._time_weights(True)
+
+    def _time_weights(self, is_wanted: bool | None) -> None:
+        if is_wanted and self.director.moment is not None:
+            self._say(self.weights.start(self.director.moment.header))
+
+    def _show_weights(self) -> bool:
+        """Show what was found of this race's pair; whether anything was."""
+        moment = self.director.moment
+        view = self.weights.view(moment) if moment is not None else None
+        if view is None:
+            return False
+        from tui.screens.weights import WeightsScreen
+
+        self.app.push_screen(WeightsScreen(view), self._time_weights)
+        return True
+
     def action_scroll_text(self, lines: int) -> None:
         """Move both texts; 0 follows what is written again."""
-        panes = list(self.query(RacePane))
-        height = panes[0].size.height
-        most = max(max(pane.num_lines for pane in panes) - height, 0)
+        panes = self.query_one(RacePanes)
         if lines == 0:
-            self._top = None
+            panes.follow()
         else:
-            now = shared_top([pane.num_lines for pane in panes], height)
-            self._top = min(max((now if self._top is None else self._top) + lines, 0), most)
+            panes.move(lines)
         self._drawn = None
         self._draw_text()
 

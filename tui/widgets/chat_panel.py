@@ -10,6 +10,8 @@ from tui.widgets.top_line import fitted
 
 from textual.content import Content
 from textual.geometry import Region
+from textual.strip import Strip
+from textual.visual import Visual
 from textual.widget import Widget
 
 __all__ = ["PANEL_WIDTH", "ChatPanel", "FiguresLine"]
@@ -30,6 +32,7 @@ class ChatPanel(Widget):
         super().__init__(id="panel")
         self._reply, self._chat = ReplyWords(), ChatWords()
         self._rows = [*self._reply_rows(), *self._chat_rows()]
+        self._strips: dict[int, Strip] = {}
 
     def show(self, reply: ReplyWords, chat: ChatWords) -> None:
         """Draw these figures, and of them the rows that have changed."""
@@ -38,11 +41,27 @@ class ChatPanel(Widget):
         self._reply, self._chat = reply, chat
         before, self._rows = self._rows, [*self._reply_rows(), *self._chat_rows()]
         if len(before) != len(self._rows):
+            self._strips.clear()
             self.refresh()
             return
         for row, (old, new) in enumerate(zip(before, self._rows, strict=True)):
             if not old.is_same(new):
+                self._strips.pop(row, None)
                 self.refresh(Region(0, row, _TEXT_WIDTH, 1))
+
+    def render_line(self, y: int) -> Strip:
+        """One row, laid out once for as long as it says the same."""
+        if self.text_selection is not None or y >= len(self._rows):
+            return super().render_line(y)
+        if y not in self._strips:
+            width, style = self.size.width, self.visual_style
+            drawn = Visual.to_strips(self, self._rows[y], width, 1, style)
+            self._strips[y] = drawn[0].apply_offsets(0, y)
+        return self._strips[y]
+
+    def notify_style_update(self) -> None:
+        self._strips.clear()
+        super().notify_style_update()
 
     def render(self) -> Content:
         return Content("\n").join(self._rows)

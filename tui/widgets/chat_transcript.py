@@ -32,7 +32,7 @@ class Transcript(VerticalScroll, can_focus=True):
     Transcript { height: 1fr; width: 1fr; padding: 1 0 0 0; scrollbar-size-vertical: 1; }
     """
     BLANK = True
-    virtual_size = Reactive(Size(0, 0))  # Textual would lay all out a second time
+    virtual_size = Reactive(Size(0, 0), repaint=False)  # Textual would do all of it twice
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "move(1)", "next", show=False),
         Binding("k,up", "move(-1)", "previous", show=False),

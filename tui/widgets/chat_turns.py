@@ -41,7 +41,7 @@ class Turn(Vertical):
     """
 
     BLANK = True
-    virtual_size = Reactive(Size(0, 0))  # Textual would lay all out a second time
+    virtual_size = Reactive(Size(0, 0), repaint=False)  # Textual would do all of it twice
 
     is_part = True
     """Whether it belongs to the conversation as the model knows it."""

@@ -7,21 +7,32 @@ from mlx_specdec.costs.prices import Prices
 from mlx_specdec.race.recording import RecordingHeader
 from mlx_specdec.race.words import draft_word, target_word
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
 __all__ = ["RaceReason", "reason_rows"]
 
+_WORDS = 70  # cells of an option's words
 _BAR = 16  # cells of the dearer of two passes
 _DRAFT_SHARE = 0.4  # of a target's pass: from here on the draft itself is the reason
 _DEAR_ROW = 1.5  # passes
+_TALL_PICTURE = 5  # rows
 
 
-def reason_rows(header: RecordingHeader, prices: Prices | None) -> list[Content]:
-    """The picture and the ways out, a row each, at most 78 cells wide."""
+def reason_rows(
+    header: RecordingHeader, prices: Prices | None, weights: tuple[str, str]
+) -> list[Content]:
+    """The picture and the ways out, a row each, at most 78 cells wide.
+
+    Args:
+        weights: what is known of other weight formats, and how long it takes to know more.
+    """
     rows: list[Content] = []
     if prices is not None:
-        rows += [*_picture(header, prices), Content("")]
+        rows += _picture(header, prices)
+        if len(rows) < _TALL_PICTURE:  # or the last option would stand below the window
+            rows.append(Content(""))
     chip = header.chip.replace("-", " ").title() if header.chip else "this machine"
     rows.append(Content.styled(f"What would pay on {_article(chip)}{chip}:", "bold"))
     force = ""
@@ -30,6 +41,7 @@ def reason_rows(header: RecordingHeader, prices: Prices | None) -> list[Content]
         forced = prices.model.speedup(DEFAULT_ACCEPTANCE, lookahead)
         force = f", about {forced:.1f} times" if forced < 1 else ""
     for key, words in (
+        ("w", _with_time(*weights)),
         ("c", "copying instead of guessing, for edits and rewrites: race it"),
         ("m", "a larger target: the dearer its pass, the more a kept guess saves"),
         ("3", "the ledger: the acceptance and the lookahead that it would take"),
@@ -37,6 +49,11 @@ def reason_rows(header: RecordingHeader, prices: Prices | None) -> list[Content]
     ):
         rows.append(Content.assemble("  ", (key, "bold"), f"   {words}"))
     return rows
+
+
+def _with_time(words: str, time: str) -> str:
+    """Words with a time at the row's right edge."""
+    return f"{words:<{_WORDS - cell_len(time)}}{time}"
 
 
 def _article(chip: str) -> str:
@@ -92,9 +109,11 @@ class RaceReason(Widget):
         super().__init__(id=id)
         self._content = Content("")
 
-    def show(self, header: RecordingHeader, prices: Prices | None) -> None:
-        """Draw the reason for this race."""
-        self._content = Content("\n").join(reason_rows(header, prices))
+    def show(
+        self, header: RecordingHeader, prices: Prices | None, weights: tuple[str, str]
+    ) -> None:
+        """Draw the reason for this race; ``weights`` as in ``reason_rows``."""
+        self._content = Content("\n").join(reason_rows(header, prices, weights))
         self.refresh(layout=True)
 
     def render(self) -> Content:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from mlx_specdec.forecast.prediction import Score, short_score
 from mlx_specdec.race.moment import RaceMoment
 from tui.widgets.race_prompt import one_row
 from tui.widgets.race_words import (
@@ -21,6 +20,9 @@ from tui.widgets.race_words import (
 from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from mlx_specdec.forecast.prediction import Score
 
 __all__ = ["RaceStatus"]
 
@@ -75,7 +77,7 @@ class RaceStatus(Widget):
         why = "" if shown.is_over or shown.is_paused else shown.why_this_speed()
         clock = clock_words(moment.seconds, shown.rate, shown.is_paused, why)
         if shown.score is not None:
-            clock = f"{short_score(shown.score)}, said before the race"
+            clock = f"{_score_words(shown.score)}, said before the race"
         if shown.is_photo:
             clock = f"⚑ photo finish at {moment.seconds:.2f} s"
         hint = opening or _hint(shown)
@@ -85,6 +87,12 @@ class RaceStatus(Widget):
             clock, blank = "", 0
         second = Content.assemble(clock, " " * blank, (hint, style))
         return Content("\n").join([_equality_marked(figures, moment), second])
+
+
+def _score_words(score: Score) -> str:
+    from mlx_specdec.forecast.prediction import short_score  # no race has a score at first
+
+    return short_score(score)
 
 
 def _hint(shown: Shown) -> str:
@@ -119,7 +127,7 @@ def _short(moment: RaceMoment, shown: Shown) -> list[str]:
     return [
         acceptance_words(moment, False),
         equality_words(moment, True),
-        *([short_score(shown.score)] if shown.score is not None else []),
+        *([_score_words(shown.score)] if shown.score is not None else []),
         clock,
         lookahead_words(moment),
     ]

@@ -6,17 +6,13 @@ from fractions import Fraction
 
 from mlx_specdec.figures import percent
 from mlx_specdec.race.moment import RaceMoment
-from mlx_specdec.race.words import draft_word, target_word
-from mlx_specdec.request import COPY
 from mlx_specdec.safe_text import safe_text
 
 __all__ = [
     "acceptance_words",
-    "author_words",
     "clock_words",
     "equality_words",
     "first_token_words",
-    "key_words",
     "lookahead_words",
     "positions_words",
     "speed_words",
@@ -24,25 +20,6 @@ __all__ = [
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _ORDINALS = ("1st", "2nd", "3rd")
-_NARROW = 50
-
-_KEYS = (
-    ("space", "pause"),
-    ("enter", "again"),
-    ("p", "prompt"),
-    ("- +", "lookahead"),
-    ("s", "step"),
-    ("x", "share"),
-    ("?", "all keys"),
-    ("q", "quit"),
-)
-_PARKED_KEYS = (*_KEYS[:3], ("c", "copying"), ("f", "force"), *_KEYS[-2:])
-
-
-def key_words(is_parked: bool, is_wide: bool) -> tuple[tuple[str, str], ...]:
-    """The last row; where drafting is parked, the keys that do something about it."""
-    keys = _PARKED_KEYS if is_parked else _KEYS
-    return keys if is_wide else (*keys[:-2], ("?", "keys"), ("q", ""))
 
 
 def speed_words(rate: float) -> str:
@@ -73,26 +50,6 @@ def acceptance_words(moment: RaceMoment, with_counts: bool) -> str:
     if with_counts:
         return f"accepted {share} ({metrics.accepted} of {metrics.tested})"
     return f"accepted {share} of {metrics.tested}"
-
-
-def author_words(moment: RaceMoment, width: int, marks_own: bool) -> str:
-    """Who wrote what stands out: ``green = written by the 0.6B``; empty where nobody did.
-
-    Args:
-        width: of the pane.
-        marks_own: the target's own words are underlined, for want of colours.
-    """
-    if moment.is_parked:
-        return ""
-    if marks_own:
-        return (
-            "underlined = target"
-            if width < _NARROW
-            else f"underlined = by {target_word(moment.header)} itself"
-        )
-    if moment.header.draft == COPY:
-        return "green = copied" if width < _NARROW else "green = copied from the text"
-    return "green = draft" if width < _NARROW else f"green = written by {draft_word(moment.header)}"
 
 
 def positions_words(moment: RaceMoment) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from tui.widgets.seen_lines import SeenLines
+
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.reactive import Reactive
@@ -38,7 +40,7 @@ class RowsView(Widget):
     RowsView { height: auto; width: 1fr; }
     """
     BLANK_ROWS_BELOW = 0
-    virtual_size = Reactive(Size(0, 0))  # Textual would lay all out a second time
+    virtual_size = Reactive(Size(0, 0), repaint=False)  # Textual would do all of it twice
 
     def __init__(self, classes: str = "") -> None:
         super().__init__(classes=classes)
@@ -47,6 +49,7 @@ class RowsView(Widget):
         self._starts: list[int] = []  # the row that each block begins with
         self._width = 0  # of the rows; 0 while they are not laid out
         self._strips: dict[int, Strip] = {}
+        self._seen = SeenLines()
 
     def put(self, first: int, blocks: Sequence[RowBlock]) -> None:
         """From number ``first`` on, these are the blocks now."""
@@ -67,6 +70,7 @@ class RowsView(Widget):
         same = _num_same(before, after)
         for row in range(start + same, start + max(len(before), len(after)) + 1):
             self._strips.pop(row, None)
+        self._seen.forget_from(self.gutter.top + start + same)
         if len(after) != len(before):
             self.refresh(layout=True)
         elif same < len(after):
@@ -89,9 +93,18 @@ class RowsView(Widget):
         if width != self._width:
             self._width = width
             self._strips.clear()
+            self._seen.forget_from(0)
             self._rows, self._starts = [], []
             self._add_rows(0)
         return len(self._rows) + (self.BLANK_ROWS_BELOW if self._rows else 0)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """With each row that is added Textual would draw all that are seen again."""
+        draw = super().render_lines
+        if self.text_selection is not None or self.hover_style.link_id:
+            return draw(crop)
+        look = (crop.x, crop.width, self.opacity, self.background_colors)
+        return self._seen.within(crop, look, draw)
 
     def render_line(self, y: int) -> Strip:
         selection = self.text_selection
@@ -122,6 +135,7 @@ class RowsView(Widget):
 
     def notify_style_update(self) -> None:
         self._strips.clear()
+        self._seen.forget_from(0)
         super().notify_style_update()
 
 
