@@ -83,7 +83,7 @@ def test_a_long_prompt_and_a_short_reply_are_not_worth_the_drafts_reading() -> N
     assert memory.begin_answer().choose(at(0, context=8192, owed=8192)).lookahead > 0
 
 
-def test_parked_it_tries_again_when_that_may_pay_and_not_for_more_than_a_hundredth() -> None:
+def test_parked_it_tries_again_when_that_may_pay_within_its_share_of_all_time() -> None:
     memory = memory_of("linear")
     told(memory, 0.05, rounds=60)
     policy = memory.begin_answer()
@@ -100,7 +100,7 @@ def test_parked_it_tries_again_when_that_may_pay_and_not_for_more_than_a_hundred
             policy.observe(RoundOutcome(0, 0, 0, 1, 200, 0.02))
         emitted, seconds = emitted + choice.num_rounds, seconds + 0.02 * choice.num_rounds
     assert trials >= 3
-    assert 0 < memory.trial_seconds <= 0.01 * seconds
+    assert 0 < memory.trial_seconds <= 0.006 * seconds
 
 
 def test_a_text_that_turns_easy_is_followed_within_a_few_rounds() -> None:
