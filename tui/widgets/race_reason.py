@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mlx_specdec.costs.machines import DEFAULT_ACCEPTANCE
 from mlx_specdec.costs.prices import Prices
+from mlx_specdec.figures import percent
 from mlx_specdec.race.recording import RecordingHeader
 from mlx_specdec.race.words import draft_word, target_word
 
@@ -88,7 +89,7 @@ def _picture(header: RecordingHeader, prices: Prices) -> list[Content]:
         )
     best = max(range(1, _usual(prices) + 1), key=lambda g: model.speedup(DEFAULT_ACCEPTANCE, g))
     would = model.speedup(DEFAULT_ACCEPTANCE, best)
-    assumed = f"lookahead {best}, if {DEFAULT_ACCEPTANCE:.0%} of guesses were kept"
+    assumed = f"lookahead {best}, if {percent(DEFAULT_ACCEPTANCE)} of guesses were kept"
     rows.append(
         Content.assemble(
             f"  {'it would have been':<22}{would:5.2f} x   ", (assumed, "$foreground-muted")
