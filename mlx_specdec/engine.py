@@ -29,7 +29,7 @@ from .loading import load_pair
 from .locate import locate
 from .lookahead.store import load_usual, save_usual
 from .metrics import Metrics, fold
-from .model_spec import ModelSpec
+from .model_spec import ModelSpec, PairSpec
 from .registry import Registry
 from .service import EngineThread, JobHandle
 from .session import Session
@@ -223,11 +223,50 @@ def _with_ends(pair: Pair, texts: Sequence[str]) -> Pair:
     return replace(pair, eos_token_ids=frozenset(ends))
 
 
-def _keep_usual(session: Session) -> None:
-    """For the next program that loads the pair."""
-    if session.pair.draft is not None:
-        key = calibration_key(session.pair, session.kv_bits)
-        save_usual(key.target, key.draft, session.lookahead.belief.carried)
+@dataclass(slots=True)
+class _Loading:
+    """What ``load`` was asked for: the session is made, and left, on the engine's thread."""
+
+    spec: PairSpec
+    target_path: Path
+    draft_path: Path | None
+    extra_eos_tokens: Sequence[str]
+    kv_bits: int | None
+    kv_group_size: int
+    trust_remote_code: bool
+    session: Session | None = None
+
+    def make(self) -> Session:
+        """Load both models; what is known of the pair on this machine goes with them."""
+        pair = load_pair(
+            self.target_path,
+            self.draft_path,
+            trust_remote_code=self.trust_remote_code,
+            kv_bits=self.kv_bits,
+            kv_group_size=self.kv_group_size,
+            target_name=self.spec.target.alias,
+            draft_name=self.spec.draft.alias if self.spec.draft is not None else "",
+        )
+        pair = replace(_with_ends(pair, self.extra_eos_tokens), copies=self.spec.copies)
+        session = Session(
+            pair,
+            kv_bits=self.kv_bits,
+            kv_group_size=self.kv_group_size,
+            costs=known_costs(pair, self.spec, self.kv_bits),
+        )
+        key = calibration_key(pair, self.kv_bits)
+        session.lookahead.belief.begin_from(load_usual(key.target, key.draft))
+        self.session = session
+        return session
+
+    def end(self) -> None:
+        """Keep what guesses were usually worth for the next program that loads the pair."""
+        try:
+            if self.session is not None and self.session.pair.draft is not None:
+                key = calibration_key(self.session.pair, self.kv_bits)
+                save_usual(key.target, key.draft, self.session.lookahead.belief.carried)
+        finally:
+            release_thread()
 
 
 def load(
@@ -253,37 +292,18 @@ def load(
         CacheNotRewindableError: see their classes.
     """
     pair_spec = Registry.load().resolve_pair(target, draft)
-    target_path = _folder(pair_spec.target)
-    draft_path = _folder(pair_spec.draft) if pair_spec.draft is not None else None
-    made: list[Session] = []
-
-    def at_end() -> None:
-        for session in made:
-            _keep_usual(session)
-        release_thread()
-
-    thread = EngineThread(at_end=at_end)
-
-    def make() -> Session:
-        pair = load_pair(
-            target_path,
-            draft_path,
-            trust_remote_code=trust_remote_code,
-            kv_bits=kv_bits,
-            kv_group_size=kv_group_size,
-            target_name=pair_spec.target.alias,
-            draft_name=pair_spec.draft.alias if pair_spec.draft is not None else "",
-        )
-        pair = replace(_with_ends(pair, extra_eos_tokens), copies=pair_spec.copies)
-        costs = known_costs(pair, pair_spec, kv_bits)
-        session = Session(pair, kv_bits=kv_bits, kv_group_size=kv_group_size, costs=costs)
-        key = calibration_key(pair, kv_bits)
-        session.lookahead.belief.begin_from(load_usual(key.target, key.draft))
-        made.append(session)
-        return session
-
+    loading = _Loading(
+        pair_spec,
+        _folder(pair_spec.target),
+        _folder(pair_spec.draft) if pair_spec.draft is not None else None,
+        extra_eos_tokens,
+        kv_bits,
+        kv_group_size,
+        trust_remote_code,
+    )
+    thread = EngineThread(at_end=loading.end)
     try:
-        return Engine(thread, thread.call(make))
+        return Engine(thread, thread.call(loading.make))
     except BaseException:
         thread.close()
         raise

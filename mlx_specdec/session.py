@@ -26,7 +26,7 @@ from .parts import Parts
 from .proposal import Proposer
 from .proposers.draft_model import DraftModelProposer
 from .proposers.ngram import NgramProposer
-from .request import AUTO, COPY, GenerateRequest
+from .request import AUTO, COPY, DEFAULT_LOOKAHEAD, GenerateRequest
 from .settings import Settings
 from .speculative import SpeculativeDecoder
 from .standard import StandardDecoder
@@ -65,7 +65,8 @@ class Session:
     ) -> None:
         self.pair = pair
         self.kv_bits, self.kv_group_size, self.parts = kv_bits, kv_group_size, parts
-        self.lookahead = LookaheadMemory(costs if costs is not None else _guessed(pair))
+        way = "copying" if pair.copies else "drafting"
+        self.lookahead = LookaheadMemory(costs if costs is not None else _guessed(pair), way=way)
         self.conversation = Conversation()
         self.begins_thinking = False  # whether the reply under way starts inside a thinking block
         self.width = min(pair.tokenizer_width, pair.target.vocab_width)
@@ -82,7 +83,7 @@ class Session:
         if not pair.copies:
             known = self.lookahead.costs
             free = CostTable(known.prior.without_draft(), known.scale_is_known)
-            self.copying_lookahead = LookaheadMemory(copying_costs or free)
+            self.copying_lookahead = LookaheadMemory(copying_costs or free, way="copying")
         self.speculative = self.copying if pair.copies else None
         self.proposer: DraftModelProposer | None = None
         if pair.draft is not None:
@@ -147,8 +148,13 @@ class Session:
         *,
         noise: Noise | None = None,
         is_cancelled: Callable[[], bool] = never,
+        learns: bool = True,
     ) -> Iterator[Event]:
         """Prefilled, Round after Round, Finished.
+
+        Args:
+            learns: whether its rounds correct what is known of costs and of texts. Without, an
+                adaptive lookahead is the default one: it might guess nothing so early.
 
         Raises:
             InvalidRequestError: a setting outside its range, or a token the model does not have.
@@ -179,11 +185,28 @@ class Session:
         with wired(self.room, expected):
             decoder, memory = self._drafting(settings)
             if decoder is None:
-                yield from self._plain(generation)
+                yield from self._plain(generation, learns)
                 return
-            yield from decoder.generate(generation, self._policy(request, memory))
-            if answer.finish_reason != "cancelled":
+            yield from decoder.generate(generation, self._policy(request, memory, learns))
+            if learns and answer.finish_reason != "cancelled":
                 memory.end_answer(len(answer.emitted), generation.at())
+
+    def warm_up(
+        self,
+        prompt_tokens: Sequence[int],
+        settings: Settings,
+        *,
+        is_cancelled: Callable[[], bool] = never,
+    ) -> None:
+        """An answer that nobody sees and nothing is learned from: the first passes compile
+        kernels. Both caches are empty after it.
+
+        Raises:
+            InvalidRequestError, ContextFullError: as ``generate``.
+        """
+        for _ in self.generate(prompt_tokens, settings, is_cancelled=is_cancelled, learns=False):
+            pass
+        self.drop_caches()
 
     def _drafting(self, settings: Settings) -> tuple[SpeculativeDecoder | None, LookaheadMemory]:
         """What decodes with guesses, None for plain decoding, and what was learned of them."""
@@ -193,8 +216,9 @@ class Session:
             return self.copying, self.copying_lookahead
         return self.speculative, self.lookahead
 
-    def _plain(self, generation: Generation) -> Iterator[Event]:
-        """Plain decoding; what its rounds take corrects the costs."""
+    def _plain(self, generation: Generation, learns: bool) -> Iterator[Event]:
+        """Plain decoding; what its rounds take corrects the costs, but for the last one's:
+        nothing is queued behind it."""
         meter = RoundMeter()
         meter.switch(is_pipelined=True)
         plain = cast("Generator[Event]", self.standard.generate(generation))
@@ -202,18 +226,22 @@ class Session:
             for event in events:
                 if isinstance(event, Round):
                     seconds, count = meter.read(event.at), len(event.emitted)
-                    outcome = RoundOutcome(0, 0, 0, count, event.position, seconds)
-                    self.lookahead.costs.observe(outcome)
+                    if learns and not generation.is_over:
+                        outcome = RoundOutcome(0, 0, 0, count, event.position, seconds)
+                        self.lookahead.costs.observe(outcome)
                 meter.leave()
                 yield event
                 meter.come_back()
 
-    def _policy(self, request: GenerateRequest, memory: LookaheadMemory) -> LookaheadPolicy:
+    def _policy(
+        self, request: GenerateRequest, memory: LookaheadMemory, learns: bool
+    ) -> LookaheadPolicy:
         """Who decides about guesses in one answer."""
         if request.lookahead == AUTO:
-            return memory.begin_answer()
+            return memory.begin_answer() if learns else FixedLookahead(DEFAULT_LOOKAHEAD)
         # A profile waits between the phases, so its rounds are dearer than others.
-        return FixedLookahead(request.lookahead, None if self.parts.profile else memory.costs)
+        are_usual = learns and not self.parts.profile
+        return FixedLookahead(request.lookahead, memory.costs if are_usual else None)
 
     def ask(
         self, text: str, settings: Settings, *, is_cancelled: Callable[[], bool] = never
@@ -250,6 +278,10 @@ class Session:
         self.conversation.clear()
         self.lookahead.forget_texts()
         self.copying_lookahead.forget_texts()
+        self.drop_caches()
+
+    def drop_caches(self) -> None:
+        """Forget what was read; the conversation and what was learned stay."""
         self.target.drop()
         self.copying.proposer.close()
         if self.proposer is not None:

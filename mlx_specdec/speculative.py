@@ -72,8 +72,10 @@ class SpeculativeDecoder:
     ) -> Iterator[Event]:
         """Prefilled, Round 0 (the prefill's own token), Round after Round, Finished.
 
-        Nothing of the draft is built before the first token is handed out, and nothing at all
-        before ``policy`` wants guesses. Without one the request's own lookahead holds throughout.
+        Nothing of a draft model is built before the first token is handed out, and nothing at all
+        before ``policy`` wants guesses; a proposer that copies reads the prompt on the host before
+        it, to say whether there is anything to copy. Without a policy the request's own lookahead
+        holds throughout.
         """
         if policy is None:
             lookahead = generation.request.lookahead
@@ -166,6 +168,8 @@ class SpeculativeDecoder:
             generation, choice.num_rounds, choice.note, go_on if asks else None
         ):
             seconds = meter.read(event.at)
+            if generation.is_over or (following is not None and following.lookahead):
+                seconds = None  # the last of its kind: nothing was queued behind it
             count = len(event.emitted)
             tested = int(guess is not None and count > 0)
             kept = int(tested and event.emitted[0].token == guess)

@@ -145,18 +145,27 @@ def child(what: str, seconds: float, report: int) -> None:
     from tui.collector import hold_all_rounds
 
     hold_all_rounds()  # as the command line does
-    from tui.app import SpecdecApp
-    from tui.bridge import Bridge
-    from tui.opening import AppOpening, Facts, Opening
+    import asyncio
 
-    pair = _pair()
+    selector = TimedSelector()
+    app = _watched_app(what, seconds, report, selector)
+    with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
+        runner.run(app.run_async())
+
+
+def _made_up_bridge(what: str, seconds: float) -> Any:
+    """A bridge whose races and replies come at their own time, without an engine."""
+    from tui.bridge import Bridge
+    from tui.opening import Facts, Opening
+
+    ready = Opening(1, "ready", _pair(), facts=Facts(machine="made up"))
 
     class MadeUp(Bridge):
         begins_thinking = False
 
         @property
         def opening(self) -> Opening:
-            return OPENING
+            return ready
 
         @property
         def is_ready(self) -> bool:
@@ -176,8 +185,14 @@ def child(what: str, seconds: float, report: int) -> None:
         def generation_defaults(self) -> dict[str, Any]:
             return {}
 
-    OPENING = Opening(1, "ready", pair, facts=Facts(machine="made up"))
-    selector = TimedSelector()
+    return MadeUp()
+
+
+def _watched_app(what: str, seconds: float, report: int, selector: TimedSelector) -> Any:
+    """The app, which looks at itself for so many seconds and ends."""
+    from tui.app import SpecdecApp
+    from tui.opening import AppOpening
+
     figures: dict[str, float] = {}
 
     class Watched(SpecdecApp):
@@ -205,11 +220,8 @@ def child(what: str, seconds: float, report: int) -> None:
             self.exit()
 
     screen = "chat" if "reply" in what else "race"
-    app = Watched(AppOpening(screen=screen, request=None, speed=1.0), MadeUp())
-    import asyncio
-
-    with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
-        runner.run(app.run_async())
+    opening = AppOpening(screen=screen, request=None, speed=1.0)
+    return Watched(opening, _made_up_bridge(what, seconds))
 
 
 def _pair() -> Any:

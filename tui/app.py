@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from mlx_specdec.errors import SpecdecError
 from mlx_specdec.race.recording import SPECULATIVE
+from mlx_specdec.request import COPY
 from mlx_specdec.settings import settings_from
 from tui.bridge import Bridge
 from tui.collector import begin_rounds
@@ -222,6 +223,9 @@ class SpecdecApp(TellingApp):
 
     def _take_over(self, opening: Opening) -> None:
         state, facts = self.state, opening.facts
+        is_other = state.pair is not None and state.pair != opening.pair
+        if is_other and state.race_settings.draft == COPY:  # where the last pair was parked
+            state.race_settings = state.race_settings.changed(draft=True)
         state.pair, state.is_ready = opening.pair, True
         state.machine, state.power, state.versions = facts.machine, facts.power, facts.versions
         state.context_length = facts.context_length

@@ -62,6 +62,22 @@ def _release_thread() -> None:
         backend.release_thread()
 
 
+def _answering(
+    future: Future[T], function: Callable[[Callable[[], bool]], T]
+) -> Callable[[Callable[[], bool]], Iterator[Any]]:
+    """A job that brings its result to ``future`` and yields nothing."""
+
+    def job(is_cancelled: Callable[[], bool]) -> Iterator[Any]:
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(function(is_cancelled))
+            except Exception as error:  # noqa: BLE001  whoever asks for the result gets it
+                future.set_exception(error)
+        return iter(())
+
+    return job
+
+
 class Bridge:
     """Opens a pair, starts races and replies, and closes it all without waiting."""
 
@@ -170,7 +186,8 @@ class Bridge:
     def conversation_call(self, function: Callable[[Session], T]) -> Future[T]:
         """Run ``function(session)`` on the engine's thread after what runs there.
 
-        Await it in a screen with ``asyncio.wrap_future``.
+        Await it in a screen with ``asyncio.wrap_future``. It is cancelled where the models are
+        closed before it began.
 
         Raises:
             SpecdecError: no models are loaded.
@@ -179,14 +196,7 @@ class Bridge:
         self.stop_idle()
         future: Future[T] = Future()
 
-        def job(is_cancelled: Callable[[], bool]) -> Iterator[Any]:
-            try:
-                future.set_result(function(engine.session))
-            except Exception as error:  # noqa: BLE001  it is raised again for the caller
-                future.set_exception(error)
-            return iter(())
-
-        engine.thread.submit(job)
+        engine.thread.submit(_answering(future, lambda is_cancelled: function(engine.session)))
         self._calls = [call for call in (*self._calls, future) if not call.done()]
         return future
 
@@ -200,15 +210,7 @@ class Bridge:
         engine = self._ready_engine()
         self.stop_idle()
         future: Future[T] = Future()
-
-        def job(is_cancelled: Callable[[], bool]) -> Iterator[Any]:
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(function(engine.session, is_cancelled))
-                except Exception as error:  # noqa: BLE001  whoever asks for the result gets it
-                    future.set_exception(error)
-            return iter(())
-
+        job = _answering(future, lambda is_cancelled: function(engine.session, is_cancelled))
         self._idle = engine.thread.submit(job), future
         return future
 
@@ -249,6 +251,7 @@ class Bridge:
             threads.append(engine.thread)
         share = LEAVING_SECONDS / max(len(threads), 1)
         ended = [thread.close(share) for thread in threads]
+        self._cancel_calls()
         return all(ended)
 
     def _ready_engine(self) -> Engine:
@@ -271,3 +274,9 @@ class Bridge:
         engine, self._engine = self._engine, None
         if engine is not None:
             engine.thread.close(timeout=60)
+            self._cancel_calls()
+
+    def _cancel_calls(self) -> None:
+        """Give up the calls that no engine will begin any more."""
+        for call in self._calls:
+            call.cancel()

@@ -57,7 +57,13 @@ class IdleMeasuring:
         self._found: Future[Prices | Outcome] | None = None
 
     def come_back(self) -> None:
-        """Somebody is here: what is under way stops at once."""
+        """Somebody is here: what is under way stops at once, what is finished is taken first."""
+        found = self._found
+        if found is not None and found.done() and self._state.pair is self._pair:
+            self._take(found)
+        self._stop()
+
+    def _stop(self) -> None:
         self._quiet_since = self._clock()
         if self._found is not None:
             self._found = None
@@ -71,7 +77,7 @@ class IdleMeasuring:
         """
         if self._state.pair is not self._pair:
             self._pair, self._tries_left = self._state.pair, _MOST_TRIES
-            self.come_back()
+            self._stop()
         if self._found is not None:
             if self._found.done():
                 self._take(self._found)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from mlx_specdec.costs.prices import Prices
 from mlx_specdec.events import Event, Round
 from mlx_specdec.ledger.account import ModelNames
-from mlx_specdec.ledger.view import LedgerView, ledger_view
+from mlx_specdec.ledger.view import LedgerView, are_copied, ledger_view
 from mlx_specdec.race.header import header_names, size_word
 from mlx_specdec.race.recorded_prices import names_in, race_prices, recorded_prices
 from mlx_specdec.race.recording import Recording, RecordingHeader
@@ -86,18 +86,12 @@ def _chat(state: AppState, replies: Sequence[Sequence[Event]], whose: str, words
             size_word(state.pair.target) or "target",
             (size_word(draft) if draft is not None else "") or "draft",
         )
-    if _are_copied(replies):
+    rounds = (event for events in replies for event in events if isinstance(event, Round))
+    if are_copied(rounds):
         names = replace(names, draft="copying")
         prices = None if prices is None else prices.without_draft()
     view = ledger_view(replies, prices, names)
     return Scope(whose, words, pair_words(state), view)
-
-
-def _are_copied(replies: Sequence[Sequence[Event]]) -> bool:
-    """Whether the last guess of all was copied from the text."""
-    rounds = [event for events in replies for event in events if isinstance(event, Round)]
-    guesses = [guess for event in rounds for guess in event.proposed]
-    return bool(guesses) and guesses[-1].draft_prob is None
 
 
 def reply_prices(state: AppState) -> Prices | None:

@@ -126,12 +126,14 @@ class BenchForecast:
                 runs.setdefault(prompt, _ArmRuns()).add(rounds[1:])
 
     def _learn_beginning(self, kind: str, rounds: Sequence[Round]) -> None:
+        """What the first guesses took beyond a usual round; nothing where that has no price."""
         for before, event in pairwise(rounds):
             guesses = len(event.proposed)
             if 0 < guesses <= self._costs.max_lookahead:
                 usual = self._costs.cycle_seconds(guesses, event.position)
                 more = max(event.at - before.at - usual, 0.0)
                 self._beginnings.setdefault(kind, []).append(more)
+            if guesses:
                 return
 
     def speedup(self, turn: Turn) -> float | None:

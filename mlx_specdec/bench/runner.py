@@ -67,6 +67,10 @@ class BenchRunner(Protocol):
 
     def run(self, prompt: str, arm: Arm, settings: Settings) -> list[Event]: ...
 
+    def warm_up(self, prompt: str, arm: Arm, settings: Settings) -> None:
+        """The same, unseen: it teaches nothing of what rounds cost."""
+        ...
+
 
 class EngineRunner:
     """Runs answers on a loaded pair.
@@ -92,9 +96,7 @@ class EngineRunner:
 
         engine = self.engine
         session = engine.session
-        tokens = engine.thread.call(
-            lambda: session.chat_tokens(prompt, self.system, settings.think)
-        )
+        tokens = self._tokens(prompt, settings)
         engine.thread.call(session.clear)
         engine.thread.call(reset_peak_memory)
         if arm.profile:
@@ -116,6 +118,25 @@ class EngineRunner:
             )
         )
 
+    def warm_up(self, prompt: str, arm: Arm, settings: Settings) -> None:
+        """One answer that nobody sees and nothing is learned from.
+
+        Raises:
+            SpecdecError: what went wrong.
+        """
+        if arm.profile or arm.baseline:  # neither learns
+            self.run(prompt, arm, settings)
+            return
+        session, wanted = self.engine.session, arm.settings(settings)
+        tokens = self._tokens(prompt, settings)
+        self._events(lambda stop: session.generate(tokens, wanted, is_cancelled=stop, learns=False))
+
+    def _tokens(self, prompt: str, settings: Settings) -> list[int]:
+        session = self.engine.session
+        return self.engine.thread.call(
+            lambda: session.chat_tokens(prompt, self.system, settings.think)
+        )
+
     def _profiling(self) -> Session:
         """A second session on the same weights, with its caches emptied."""
         engine = self.engine
@@ -131,6 +152,8 @@ class EngineRunner:
     def _events(self, job: Callable[[Callable[[], bool]], Iterator[Event]]) -> list[Event]:
         handle = self.engine.thread.submit(job)
         events = list(handle)
+        if isinstance(handle.error, SpecdecError):
+            raise handle.error
         if events and isinstance(events[-1], Failed):
             raise SpecdecError(events[-1].message, events[-1].hint) from handle.error
         return events
@@ -196,7 +219,7 @@ def _warm_up(plan: BenchPlan, runner: BenchRunner) -> None:
     prompt = plan.workloads[0].prompts[0]
     limit = min(plan.settings.max_tokens or WARM_UP_TOKENS, WARM_UP_TOKENS)
     for arm in plan.arms:
-        runner.run(prompt, arm, _settings(plan, plan.workloads[0]).changed(max_tokens=limit))
+        runner.warm_up(prompt, arm, _settings(plan, plan.workloads[0]).changed(max_tokens=limit))
 
 
 def _pilots(plan: BenchPlan, runner: BenchRunner, forecast: BenchForecast) -> None:

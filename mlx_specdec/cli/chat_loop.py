@@ -32,7 +32,7 @@ _COMMANDS = [
     ("/stats", "figures of this chat"),
 ]
 HELP = "\n".join(
-    [f"  {usage:<17} {words}" for usage, words in _COMMANDS]
+    [f"  {usage:<18} {words}" for usage, words in _COMMANDS]
     + ["  A line that ends in \\ goes on in the next one. Ctrl-C stops a reply."]
 )
 INTERRUPTED = 130

@@ -139,17 +139,7 @@ def measured_calibration(
             measured = _by_context(bench, fitting, until, clock)
     finally:
         release_unused_memory()
-    first = measured[fitting[0]]
-    # The plain loop queues a pass while the last one runs, so its round is not a lone pass.
-    alone = _seconds(first, "pass over 1 rows")
-    queued = plain / alone if plain > 0 and alone > 0 else 1.0
-    overhead = _overhead(_model(first, queued), whole)
-    costs = PairCosts(
-        tuple((n, _model(figures, queued, overhead)) for n, figures in measured.items()),
-        _seconds(first, "draft reads a token"),
-        _seconds(first, "target reads a token"),
-        _catch_up(first),
-    )
+    costs = _costs(measured, whole, plain)
     complete = len(measured) == len(fitting)
     every = [figure for figures in measured.values() for figure in figures.values()]
     settled = complete and all(figure.is_settled for figure in every)
@@ -178,6 +168,25 @@ def _by_context(
         bench.fill(context)
         measured[context] = _context_figures(bench, clock() + share * left, clock)
     return measured
+
+
+def _costs(measured: dict[int, dict[str, _Figure]], whole: float, plain: float) -> PairCosts:
+    """What the figures come to, the shortest context first.
+
+    Args:
+        whole, plain: seconds of a round that drafts and of a plain one, see ``_whole_rounds``.
+    """
+    first = next(iter(measured.values()))
+    # The plain loop queues a pass while the last one runs, so its round is not a lone pass.
+    alone = _seconds(first, "pass over 1 rows")
+    queued = plain / alone if plain > 0 and alone > 0 else 1.0
+    overhead = _overhead(_model(first, queued), whole)
+    return PairCosts(
+        tuple((n, _model(figures, queued, overhead)) for n, figures in measured.items()),
+        _seconds(first, "draft reads a token"),
+        _seconds(first, "target reads a token"),
+        _catch_up(first),
+    )
 
 
 def _spreads(measured: dict[int, dict[str, _Figure]]) -> tuple[Spread, ...]:
@@ -209,7 +218,7 @@ def _whole_rounds(
     clock = session.clock
     for _ in range(_LOOP_REPEATS):
         for loop, cycles in zip(loops, seen, strict=True):
-            events = list(session.generate(tokens, loop, is_cancelled=is_cancelled))
+            events = list(session.generate(tokens, loop, is_cancelled=is_cancelled, learns=False))
             if is_cancelled():
                 raise Cancelled
             rounds = [event for event in events if isinstance(event, Round)]
@@ -222,7 +231,7 @@ def _whole_rounds(
             ]
         if clock() >= until:
             break
-    session.clear()
+    session.drop_caches()
     plain, *drafting = (median(cycles) if cycles else 0.0 for cycles in seen)
     return (drafting[0] if drafting else 0.0), plain
 

@@ -123,7 +123,10 @@ class CostTable:
             self.record_draft_prefill(outcome.owed_tokens, context, outcome.catch_up_seconds)
 
     def record(self, lookahead: int, context_length: int, seconds: float) -> None:
-        """Take in one real round that was not at an edge."""
+        """Take in one real round that was not at an edge; one wider than the prior prices tells
+        nothing here."""
+        if lookahead > self.max_lookahead:
+            return
         prior = self.prior.cycle_seconds(lookahead, context_length)
         if seconds <= 0 or prior <= 0:
             return

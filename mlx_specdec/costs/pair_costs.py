@@ -88,7 +88,9 @@ class PairCosts:
     def without_draft(self) -> PairCosts:
         """The same target where guesses cost nothing: they are copied, not drafted."""
         free = tuple((length, replace(model, draft_cost=0.0)) for length, model in self.by_context)
-        return replace(self, by_context=free, draft_prefill_seconds=0.0)
+        return replace(
+            self, by_context=free, draft_prefill_seconds=0.0, draft_catch_up_seconds=None
+        )
 
     def _around(self, context_length: int) -> tuple[LatencyModel, LatencyModel, float]:
         first_length, first = self.by_context[0]

@@ -114,7 +114,10 @@ def _read(path: Path) -> Calibration | None:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         return _calibration(document) if document["schema"] == SCHEMA else None
-    except (OSError, ValueError, KeyError, TypeError, SpecdecError):
+    except (
+        *(OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError),
+        SpecdecError,
+    ):
         return None  # damaged, or of another version: it is measured again
 
 

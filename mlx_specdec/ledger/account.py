@@ -123,11 +123,10 @@ def _pass_rows(
     host = TimeRow("accept and host", "", own - draft - verify, True)
     if not any(drafted):
         return [TimeRow("passes", rows_words, verify, True), host]
-    return [
-        TimeRow("verify", rows_words, verify, True),
-        TimeRow("draft", f"{names.draft}, {_span(drafted, 'time')}", draft, True),
-        host,
-    ]
+    rows = [TimeRow("verify", rows_words, verify, True)]
+    if draft:  # copying from the text costs nothing
+        rows.append(TimeRow("draft", f"{names.draft}, {_span(drafted, 'time')}", draft, True))
+    return [*rows, host]
 
 
 def _device_seconds(event: Round, model: LatencyModel) -> tuple[float, float]:

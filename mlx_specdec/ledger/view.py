@@ -7,7 +7,7 @@ accounts for the seconds and the acceptance, and says that nothing can be foreca
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..costs.prices import Prices
     from ..forecast.prediction import Score
 
-__all__ = ["Fall", "FallStep", "LedgerView", "ledger_view"]
+__all__ = ["Fall", "FallStep", "LedgerView", "are_copied", "ledger_view"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,8 @@ class Fall:
 class LedgerView:
     """The ledger of ``num_replies`` answers.
 
-    ``lookahead`` is the one that most passes asked for, 0 when most drafted nothing;
+    ``lookahead`` is the one that most passes asked for, 0 when most drafted nothing; where
+    guesses were copied, the one that most of the passes which copied asked for;
     ``forecast`` is what was said before the run, beside what it came to.
     ``measured_speedup`` needs a plain lane beside and is None without; ``prices_words`` says
     where the prices come from and is empty where there are none.
@@ -101,9 +102,13 @@ class LedgerView:
 
     @property
     def copied_share(self) -> float | None:
-        """Of the passes, the share that had something to copy; None where nothing was copied."""
-        found = [each for each in self.run_rounds if _is_copied(each)]
-        return len(found) / len(self.run_rounds) if found else None
+        """Of the passes, the share that copied; None unless every guess was copied.
+
+        Of the others some had nothing to copy, and in some the policy would not.
+        """
+        if not are_copied(self.run_rounds):
+            return None
+        return sum(bool(each.proposed) for each in self.run_rounds) / len(self.run_rounds)
 
     @property
     def first_mark(self) -> tuple[int, int] | None:
@@ -180,17 +185,20 @@ def _model_of(prices: Prices, rounds: Sequence[Round]) -> LatencyModel:
     return prices.costs.at(sum(event.position for event in rounds) // len(rounds))
 
 
-def _is_copied(event: Round) -> bool:
-    """Whether its guesses were copied from the text: then they have no odds of their own."""
-    return bool(event.proposed) and event.proposed[0].draft_prob is None
+def are_copied(rounds: Iterable[Round]) -> bool:
+    """Whether there are guesses, and all were copied from the text: without odds of their own."""
+    guesses = [guess for event in rounds for guess in event.proposed]
+    return bool(guesses) and all(guess.draft_prob is None for guess in guesses)
 
 
 def _usual_lookahead(rounds: Sequence[Round]) -> int:
     """What most passes asked for, of equals the larger; a pass that drafted nothing counts 0.
 
-    Where guesses are copied such a pass found nothing to copy, and does not count.
+    Where guesses are copied such a pass does not count, whether the text had nothing to copy or
+    the policy would not: the lookahead is that of the passes that copied.
     """
-    rounds = [event for event in rounds if _is_copied(event)] or rounds
+    if are_copied(rounds):
+        rounds = [event for event in rounds if event.proposed]
     counts = Counter(event.lookahead if event.proposed else 0 for event in rounds)
     return max(counts, key=lambda each: (counts[each], each)) if counts else 0
 
@@ -198,6 +206,10 @@ def _usual_lookahead(rounds: Sequence[Round]) -> int:
 def _steps(fallen: Waterfall, rows: float, names: ModelNames) -> tuple[FallStep, ...]:
     cost = fallen.tokens_per_pass / fallen.after_verify
     width = f"{rows:.0f}" if rows == int(rows) else f"{rows:.1f}"
+    draft = FallStep(
+        f"the {names.draft} has to be paid", f"the {names.draft} is paid", fallen.after_draft
+    )
+    is_free = fallen.after_draft == fallen.after_verify  # copying from the text costs nothing
     return (
         FallStep("tokens per pass", "tokens a pass", fallen.tokens_per_pass),
         FallStep(
@@ -205,9 +217,7 @@ def _steps(fallen: Waterfall, rows: float, names: ModelNames) -> tuple[FallStep,
             f"{width} rows cost {cost:.2f} of one",
             fallen.after_verify,
         ),
-        FallStep(
-            f"the {names.draft} has to be paid", f"the {names.draft} is paid", fallen.after_draft
-        ),
+        *(() if is_free else (draft,)),
         FallStep("sampling, Python, waiting", "sampling, Python, waiting", fallen.after_overhead),
     )
 

@@ -45,7 +45,7 @@ def _copied(view: LedgerView, share: float) -> tuple[str, str]:
     if speed is not None:
         gain = f"That was {speed:.2f} times plain."
     return (
-        f"{percent(share)} of the passes had something to copy; "
+        f"{percent(share)} of the passes copied; "
         f"{percent(view.metrics.acceptance_rate)} of the guesses checked were kept.",
         gain,
     )

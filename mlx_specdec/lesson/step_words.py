@@ -89,6 +89,8 @@ def rule_words(lesson: Lesson) -> str:
     """The rule's name with what it does."""
     if lesson.is_copied and lesson.rule in ("rejection", "block"):
         return "copied guesses (kept with p)"
+    if lesson.is_copied and lesson.rule == "coupled":  # a copied guess has no luck of its own
+        return "coupled (the target draws its own word)"
     return _RULES.get(lesson.rule, lesson.rule)
 
 
@@ -142,13 +144,13 @@ def _fraction(guess: Guess) -> str:
 def _other_word(lesson: Lesson, guess: Guess) -> str:
     word, own = quoted(guess.text), quoted("?" if guess.own is None else guess.own)
     target, draft = lesson.names.target, lesson.names.draft
-    if lesson.rule == "coupled":
+    if lesson.rule == "coupled" and not lesson.is_copied:
         return (
             f"Each word has one luck, the same for both models; the largest odds x luck wins. "
             f"With it {draft} says {word} and {target} says {own}. {_start(target)} has the last "
             f"word: {word} dies"
         )
-    if lesson.rule == "match":
+    if lesson.rule in ("coupled", "match"):
         return (
             f"{_start(target)} draws a word of its own and looks whether it is the guess. "
             f"It drew {own}, not {word} (which it draws {percent_words(guess.target)} of the "
@@ -232,6 +234,11 @@ def why_words(lesson: Lesson, overlap: Overlap) -> str:
     target, draft = lesson.names.target, lesson.names.draft
     if lesson.rule == GREEDY:
         return f"Every word of the text is {target}'s likeliest: a guess only says it sooner."
+    if lesson.compares_words and lesson.is_copied:
+        return (
+            f"Every word of the text is {target}'s own draw. The guess was copied: it is that word "
+            f"{percent_words(min(overlap.acceptance, 1.0))} of the time here."
+        )
     if lesson.compares_words:
         total = agreement(overlap, lesson.rule == "coupled").total
         noise = "under the one luck" if lesson.rule == "coupled" else "each with its own dice"
@@ -264,7 +271,7 @@ def break_words(lesson: Lesson, overlap: Overlap) -> str:
     lines = closing_sums(lesson, overlap, is_broken=True)
     worst = max(lines, key=lambda each: abs(each.total - each.wanted))
     how = {
-        "coupled": "draw the luck again at a miss",
+        "coupled": f"draw {'' if lesson.is_copied else 'the luck '}again at a miss",
         "match": "draw again at a miss",
     }.get(lesson.rule, "draw from p instead of the rest")
     if abs(worst.total - worst.wanted) < 5e-4:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..costs.cost_table import CostTable
+from ..figures import percent
 from .belief import AcceptanceBelief, Numbers
 from .policy import Choice, RoundOutcome, Situation
 
@@ -50,6 +51,7 @@ class LookaheadMemory:
         num_replies: that ended by themselves.
         elapsed_seconds: of all answers.
         trial_seconds: what trials were expected to cost.
+        way: how guesses come, for the screen: ``drafting`` or ``copying``.
     """
 
     costs: CostTable
@@ -58,6 +60,7 @@ class LookaheadMemory:
     num_replies: int = 0
     elapsed_seconds: float = 0.0
     trial_seconds: float = 0.0
+    way: str = "drafting"
 
     def begin_answer(self) -> AdaptiveLookahead:
         """The policy of the next answer."""
@@ -206,11 +209,12 @@ class AdaptiveLookahead:
 
     def _reason(self, verdict: _Verdict, situation: Situation) -> str:
         """Why nothing is drafted, for the screen."""
+        not_so = f"not {self._memory.way}"
         if verdict.owes:
             seconds = self._costs.catch_up_seconds(situation.owed_tokens, situation.context_length)
-            return f"not drafting: the draft would first read for {seconds:.1f} s"
+            return f"{not_so}: the draft would first read for {seconds:.1f} s"
         rows = self._costs.two_rows(situation.context_length)
         if self._costs.scale_is_known and rows > _DEAR_ROW:
-            return f"not drafting: a pass over 2 rows costs {rows:.1f} of one here"
+            return f"{not_so}: a pass over 2 rows costs {rows:.1f} of one here"
         kept = float(self._belief.weights @ self._belief.chances)
-        return f"not drafting: about {kept:.0%} of guesses are kept, too few to pay here"
+        return f"{not_so}: about {percent(kept)} of guesses are kept, too few to pay here"

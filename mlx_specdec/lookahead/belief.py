@@ -72,6 +72,7 @@ class AcceptanceBelief:
     hazards: Numbers = field(default_factory=lambda: _HAZARDS)
     hazard_weights: Numbers = field(default_factory=lambda: _HAZARD_WEIGHTS)
     _stretches: _Stretches = field(default_factory=_unseen)
+    _is_beside: bool = False  # what is usual is another's, and only added to
     _weights: Numbers = field(init=False)
     _last: Numbers = field(init=False)  # the chances when a guess was last tested; 0 before any
 
@@ -113,15 +114,17 @@ class AcceptanceBelief:
     def begin_conversation(self) -> None:
         """Another conversation begins: what stretches were usually like is all that is known.
 
-        It counts as a few stretches at most, so that other texts are learned soon.
+        It counts as a few stretches at most, so that other texts are learned soon; ``beside``
+        another conversation, which may still be under way, it stays as it is.
         """
-        self._stretches.limit(_CARRIED_STRETCHES)
+        if not self._is_beside:
+            self._stretches.limit(_CARRIED_STRETCHES)
         self._weights = self.hazard_weights[:, None] * self.usual[None, :]
         self._last = np.zeros(len(self.chances))
 
     def beside(self) -> AcceptanceBelief:
         """The belief of another conversation with the same pair: both learn what is usual."""
-        return replace(self)
+        return replace(self, _is_beside=True)
 
     @property
     def carried(self) -> CarriedBelief:

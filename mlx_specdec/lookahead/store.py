@@ -44,7 +44,7 @@ def load_usual(target: str, draft: str, folder: Path | None = None) -> CarriedBe
         if (document["schema"], document["target"], document["draft"]) != (SCHEMA, target, draft):
             return ()
         return tuple((float(chance), float(weight)) for chance, weight in document["stretches"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return ()  # damaged, or of another version: it is learned again
 
 

@@ -84,7 +84,8 @@ def _undrafted(result: DemoResult) -> str:
     if not notes:
         return "Nothing was drafted, so there is nothing to gain."
     if result.race is not None and result.race.header.draft == COPY:
-        return f"Nothing was copied, and nothing is lost: {notes[-1].partition(': ')[2]}."
+        reason = notes[-1].partition(": ")[2]  # none while a plain pass is measured
+        return f"Nothing was copied, and nothing is lost{f': {reason}' if reason else ''}."
     return f"Drafting does not pay here, so it was parked and nothing is lost: {notes[-1]}."
 
 

@@ -16,7 +16,6 @@ from ..backend import release_unused_memory, reset_peak_memory, synchronize
 from ..events import Event, Failed, Round
 from ..forward import never
 from ..memory_room import wired
-from ..request import AUTO, DEFAULT_LOOKAHEAD
 from ..session import Session
 from ..settings import Settings
 from .playhead import SLICE_SECONDS
@@ -143,19 +142,13 @@ class Race:
             self._lanes.append(_Lane(name, beside, wanted, lane_clock))
 
     def warm_up(self, is_cancelled: Callable[[], bool] = never) -> None:
-        """Let both lanes write a few tokens that nobody sees: the first passes compile kernels.
-
-        An adaptive lookahead might guess nothing so early, and meet its first kernels in the race.
-        """
+        """Let both lanes write a few tokens that nobody sees, so that none meets its first
+        kernels in the race; see ``Session.warm_up``."""
         for lane in self._lanes:
             wanted = lane.settings.changed(max_tokens=WARM_UP_TOKENS)
-            if wanted.lookahead == AUTO:
-                wanted = wanted.changed(lookahead=DEFAULT_LOOKAHEAD)
             lane.clock.start()
-            for _ in lane.session.generate(self.tokens, wanted, is_cancelled=is_cancelled):
-                pass
+            lane.session.warm_up(self.tokens, wanted, is_cancelled=is_cancelled)
             lane.clock.stop()
-            lane.session.clear()
 
     def events(self, is_cancelled: Callable[[], bool] = never) -> Iterator[LaneEvent]:
         """Both lanes' events as they come; each lane ends with Finished.

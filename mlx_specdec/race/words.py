@@ -92,6 +92,8 @@ def _parked(moment: RaceMoment) -> str:
     if moment.speculative.note == NEVER_DRAFTED:
         return "Nothing was drafted when this was recorded, so no clock can show what it gains."
     if moment.header.draft == COPY:
+        if ": " not in moment.speculative.note:  # no reason: a plain pass is measured
+            return "Nothing was copied so far, and nothing is lost."
         return f"{_start(moment.speculative.note)}, so it is parked and nothing is lost."
     where = _chip_words(moment.header) if moment.header.retimed else ""
     return (

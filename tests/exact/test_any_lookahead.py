@@ -126,7 +126,7 @@ def test_one_blocking_read_a_round_whatever_is_decided() -> None:
     log: list[str] = []
     session = logged_session(log)
     script = ScriptedLookahead([(3, 1), (0, 3), (1, 1)])
-    session._policy = lambda request, memory: script
+    session._policy = lambda *_: script
     with logged_reads(log):
         for event in answering(session):
             if isinstance(event, Round):

@@ -89,7 +89,7 @@ def test_the_built_in_target_says_the_same(temperature: float) -> None:
     settings |= {"max_tokens": 64, "ignore_eos": True}
     prompt = "Explain these words: river, doctor, river, doctor, river"
     with load("tiny", draft="copy") as engine:
-        assert engine.pair.draft is None
+        assert (engine.pair.draft, engine.session.lookahead.way) == (None, "copying")
         alone = engine.generate(prompt, draft=False, **settings)
         copied = engine.generate(prompt, lookahead=4, **settings)
     assert copied.tokens == alone.tokens
@@ -218,6 +218,7 @@ def test_copying_is_priced_without_the_draft_and_learns_apart() -> None:
     for each in (session, other):
         assert each.lookahead.costs.prior == measured
         assert each.copying_lookahead.costs.prior == measured.without_draft()
+        assert (each.lookahead.way, each.copying_lookahead.way) == ("drafting", "copying")
     answered(session, "greedy", draft="copy", lookahead="auto")
     assert (session.copying_lookahead.num_replies, session.lookahead.num_replies) == (1, 0)
 

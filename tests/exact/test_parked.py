@@ -95,3 +95,14 @@ def test_the_note_of_each_stretch_stands_in_its_own_rounds(device: PretendDevice
     assert [each.note for each in rounds[:7]] == ["stretch 1"] * 3 + ["stretch 2"] * 3 + [
         "stretch 3"
     ]
+
+
+def test_the_last_plain_round_of_a_stretch_is_no_usual_one(device: PretendDevice) -> None:
+    """Nothing is queued behind it, whether the answer ends there or guesses come next."""
+    policy = ScriptedLookahead([(0, 6)])
+    written(device, policy)
+    assert [each.seconds for each in policy.outcomes] == [None, *[TARGET] * 38, None]
+    policy = ScriptedLookahead([(0, 6), (3, 1)])
+    written(device, policy)
+    plain = [each.seconds for each in policy.outcomes if not each.lookahead]
+    assert plain[:12] == 2 * [None, *[TARGET] * 4, None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from typing import Literal
 
 from mlx_specdec.errors import ContextFullError, InvalidRequestError
 from mlx_specdec.events import Event, Finished, Prefilled, Round, Timings
@@ -262,3 +263,21 @@ def test_peeking_at_a_race_needs_no_end(device: PretendDevice) -> None:
     first = next(events)
     assert first.lane == STANDARD
     assert isinstance(first.event, Prefilled)
+
+
+@pytest.mark.parametrize("draft", [True, "copy"])
+def test_a_warm_up_changes_nothing_that_the_session_has_learned(
+    draft: Literal[True, "copy"],
+) -> None:
+    target = toy_model(VOCAB)
+    session = session_of(target, perturbed(target))
+    for _ in range(2000):
+        session.lookahead.belief.observe(1, 1)
+        session.lookahead.belief.pass_by(2)
+    known = session.lookahead.belief.carried
+    Race(session, PROMPT, SETTINGS.changed(draft=draft)).warm_up()
+    assert session.lookahead.costs.version == session.copying_lookahead.costs.version == 0
+    session.beside(session.clock).clear()
+    assert session.lookahead.belief.carried == known
+    session.clear()
+    assert session.lookahead.belief.carried != known

@@ -111,6 +111,32 @@ def test_a_call_runs_on_the_engines_thread_and_brings_its_result_or_error() -> N
     assert bridge.close()
 
 
+@pytest.mark.parametrize("how", ["close", "replace"])
+def test_a_call_that_an_engine_never_began_is_cancelled(how: str) -> None:
+    bridge, engine = bridge_with_engine()
+    gate, began = threading.Event(), threading.Event()
+
+    def wait(session: Any) -> bool:
+        began.set()
+        return gate.wait(ENOUGH_SECONDS)
+
+    running = bridge.conversation_call(wait)
+    queued = bridge.conversation_call(lambda session: 1)
+    assert began.wait(ENOUGH_SECONDS)
+    if how == "close":
+        bridge.close()
+    closing = threading.Thread(target=bridge._close_engine)
+    closing.start()
+    while not engine.thread._is_closed:
+        threading.Event().wait(0.001)
+    gate.set()
+    closing.join(ENOUGH_SECONDS)
+    assert running.result(ENOUGH_SECONDS)
+    assert queued.cancelled()
+    assert all(call.done() for call in bridge._calls)
+    assert engine.thread.close(ENOUGH_SECONDS)
+
+
 def test_weights_are_timed_beside_the_models_until_anything_else_is_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

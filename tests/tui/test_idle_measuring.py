@@ -105,6 +105,25 @@ def test_a_key_puts_it_off_or_stops_it_at_once() -> None:
     assert room.wait(1) == 2
 
 
+def test_what_is_finished_is_taken_by_the_key_that_comes_before_the_next_look() -> None:
+    room = Room()
+    room.wait(QUIET_SECONDS)
+    room.bridge.futures[0].set_result(DRAWN_PRICES)
+    room.idle.come_back()
+    assert room.state.prices is DRAWN_PRICES
+    assert (room.told, room.bridge.stops) == (1, 0)
+    assert room.wait(1000) == 1
+
+
+def test_a_key_takes_nothing_that_was_found_for_another_pair() -> None:
+    room = Room()
+    room.wait(QUIET_SECONDS)
+    room.bridge.futures[0].set_result(DRAWN_PRICES)
+    room.state.pair = replace(PAIR, draft=ModelSpec(alias="three"))
+    room.idle.come_back()
+    assert (room.state.prices, room.bridge.stops) == (None, 1)
+
+
 @pytest.mark.parametrize(
     "state",
     [

@@ -7,9 +7,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
+from mlx_specdec.events import Round
+from mlx_specdec.ledger.words import headline
 from mlx_specdec.model_spec import ModelSpec, PairSpec
 from mlx_specdec.race.recording import Recording
 from tests.races import DRAWN_PRICES, golden, made_lane
+from tui.ledger_scopes import scopes
 from tui.messages import StateChanged
 from tui.screens.ledger import LedgerScreen
 from tui.state import AppState
@@ -170,6 +173,24 @@ def test_r_goes_from_the_race_to_the_reply_to_the_chat_and_back() -> None:
         assert seen == ["race", "reply", "chat", "race"]
 
     piloted(app, steps)
+
+
+def test_only_a_chat_whose_guesses_were_all_copied_is_accounted_for_as_copied() -> None:
+    copied = tuple(
+        replace(event, proposed=tuple(replace(guess, draft_prob=None) for guess in event.proposed))
+        if isinstance(event, Round)
+        else event
+        for event in REPLIES[1]
+    )
+    state = state_with()
+    state.replies = [REPLIES[0], copied]
+    reply, chat = scopes(state)
+    assert (reply.view.names.draft, chat.view.names.draft) == ("copying", "0.6B")
+    assert reply.view.model is not None
+    assert chat.view.model is not None
+    assert (reply.view.model.draft_cost, chat.view.model) == (0, DRAWN_PRICES.model)
+    assert "of the passes copied" in headline(reply.view)[0]
+    assert "copied" not in headline(chat.view)[0]
 
 
 def test_x_shares_a_race_and_only_a_race() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
-from mlx_specdec.prompts import PROMPTS, edit_prompt
+from mlx_specdec.prompts import PROMPTS
 from tests.race_screens import (
     FakeBridge,
     MovedClock,
@@ -13,10 +14,11 @@ from tests.race_screens import (
     move,
     on_bridge,
     on_recording,
+    race_app,
     shown,
 )
 from tui.app import SpecdecApp
-from tui.screens.keys import KeysScreen
+from tui.screens.keys import EVERYWHERE, KEYS, KeysScreen
 from tui.screens.models import ModelsScreen
 from tui.screens.notice import NoticeScreen
 from tui.screens.prompts import PromptsScreen
@@ -256,61 +258,32 @@ def test_f_forces_drafting() -> None:
     on_bridge(play, bridge)
 
 
-def test_c_races_copying_on_an_edit_where_drafting_is_parked() -> None:
+@pytest.mark.parametrize("name", KEYS)
+def test_every_key_has_one_row_on_its_page(name: str) -> None:
+    app = race_app("fable")
+
+    async def run() -> None:
+        async with app.run_test(size=(80, 24)) as pilot:
+            await app.push_screen(KeysScreen(name))
+            await pilot.pause()
+            text = app.screen.query_one("#text")
+            for key, words in (*KEYS[name], *EVERYWHERE):
+                assert 12 + len(words) <= text.size.width, key
+
+    asyncio.run(run())
+
+
+def test_on_the_narrow_parked_row_sharing_stays() -> None:
     bridge = FakeBridge(golden("parked"))
     bridge.become("ready", "qwen3-4b", "qwen3-0.6b")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
+        await pilot.resize_terminal(80, 24)
         move(app, clock, 5)
         await pilot.pause()
-        assert "c   copying instead of guessing" in shown(app)
-        assert "c copying" in shown(app).splitlines()[-1]
-        await pilot.press("c")
-        prompt, settings = bridge.races[-1]
-        assert (settings.draft, prompt) == ("copy", edit_prompt(app.state.is_toy).text)
-        assert app.state.prompt.kind == "edit"
-        move(app, clock, 5)
-        await pilot.pause()
-        assert "What would pay" not in shown(app)  # the reason is the text, not the machine
-        await pilot.press("minus")
-        await pilot.press("enter")
-        await pilot.press("c")
-        assert [each.draft for _, each in bridge.races[-3:]] == ["copy", "copy", True]
-        assert bridge.races[-1][0] == prompt
-
-    on_bridge(play, bridge)
-
-
-def test_c_does_nothing_where_drafting_pays() -> None:
-    bridge = FakeBridge(golden("fable"))
-
-    async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
-        move(app, clock, 5)
-        assert "copying" not in shown(app)
-        await pilot.press("c")
-        assert len(bridge.races) == 1
-
-    on_bridge(play, bridge)
-
-
-def test_c_without_models_says_what_it_takes() -> None:
-    async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
-        move(app, clock, 5)
-        await pilot.press("c")
-        assert director(app).race_copying() == "That takes loaded models: press m."
-
-    on_recording(play, "parked")
-
-
-def test_a_copying_pair_is_raced_on_an_edit_first() -> None:
-    bridge = FakeBridge(golden("fable"))
-    bridge.become("ready", "qwen3-14b", "copy")
-
-    async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
-        assert bridge.races[-1][0] == edit_prompt(False).text
-        move(app, clock, 5)
-        assert "green = copied from the text" in shown(app)
-        assert "qwen3-14b + copy" in shown(app)
+        row = shown(app).splitlines()[-1]
+        for words in ("w weights", "c copy", "f force", "x share", "?"):
+            assert f"  {words}  " in row
 
     on_bridge(play, bridge)
 

@@ -69,7 +69,10 @@ def test_few_kept_guesses_park_it_and_are_the_reason() -> None:
     choice = memory.begin_answer().choose(at(50, elapsed=0.1))
     assert choice.lookahead == 0
     assert choice.num_rounds >= 16
-    assert "of guesses are kept, too few to pay here" in choice.note
+    assert choice.note.startswith("not drafting: about ")
+    assert choice.note.endswith(" % of guesses are kept, too few to pay here")
+    memory.way = "copying"
+    assert memory.begin_answer().choose(at(50, elapsed=0.1)).note.startswith("not copying: about ")
 
 
 def test_a_long_prompt_and_a_short_reply_are_not_worth_the_drafts_reading() -> None:

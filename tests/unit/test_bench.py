@@ -42,6 +42,9 @@ class FakeRunner:
     stop_after: int | None = None
     calls: list[tuple[str, str, int | None]] = field(default_factory=list)
 
+    def warm_up(self, prompt: str, arm: Arm, settings: Settings) -> None:
+        self.run(prompt, arm, settings)
+
     def run(self, prompt: str, arm: Arm, settings: Settings) -> list[Event]:
         if self.stop_after is not None and len(self.calls) == self.stop_after:
             raise KeyboardInterrupt
@@ -267,3 +270,25 @@ def test_the_picture_is_xml_and_names_every_arm() -> None:
     words = [item.text for item in ElementTree.fromstring(svg).iter() if item.text]
     assert "A & B <4-bit>" in words
     assert words.count("lookahead 2") == 2
+
+
+def test_each_arm_is_warmed_up_apart_from_what_is_learned() -> None:
+    warmed: list[str] = []
+
+    class Watching(FakeRunner):
+        def warm_up(self, prompt: str, arm: Arm, settings: Settings) -> None:
+            warmed.append(arm.name)
+
+    runner = Watching()
+    run_bench(BenchPlan(TEXTS, ARMS, 1, Settings(max_tokens=32)), runner)
+    assert warmed == [arm.name for arm in ARMS]
+    assert len(runner.calls) == 4 * len(ARMS)
+
+
+@pytest.mark.parametrize("first", [2, 6])
+def test_a_reply_begins_with_its_first_guesses_whether_they_have_a_price_or_not(first: int) -> None:
+    events: list[Event] = [Prefilled(3, 0, 1.0, 1.0), _round(0, 0, 0, 1.0)]
+    events += [_round(1, first, 1, 10.0), _round(2, 2, 1, 11.5), _round(3, 2, 1, 13.0)]
+    forecast = BenchForecast(PRICES, 32)
+    forecast.learn("code", None, ARMS[2], [*events, Finished("length", 13.0, "", 1000)])
+    assert list(forecast._beginnings) == (["code"] if first == 2 else [])

@@ -37,6 +37,9 @@ class CoinMachine:
     deep: float = 1.0
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(7))
 
+    def warm_up(self, prompt: str, arm: Arm, settings: Settings) -> None:
+        self.run(prompt, arm, settings)
+
     def run(self, prompt: str, arm: Arm, settings: Settings) -> list[Event]:
         chance, most = KINDS[prompt.split()[0]], settings.max_tokens or 1
         chance *= self.pilot if prompt.endswith("pilot") else 1.0

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mlx_specdec.backend import mx
-from mlx_specdec.costs.calibrate import ROWS, _fitting, measured_calibration
+from mlx_specdec.costs.calibrate import ROWS, _fitting, _whole_rounds, measured_calibration
 from mlx_specdec.costs.calibration import Calibration, CalibrationKey
 from mlx_specdec.costs.store import (
     calibration_of,
@@ -212,9 +212,10 @@ def test_a_kept_one_comes_back_and_is_stale_when_anything_changes(tmp_path: Path
         other = dataclasses.replace(KEY, **{field: "something else"})
         assert load_calibration(other, tmp_path) is None
     assert stored_calibrations(tmp_path) == [result]
-    for path in tmp_path.iterdir():
-        path.write_text("{damaged")
-    assert load_calibration(KEY, tmp_path) is None
+    path = next(tmp_path.iterdir())
+    for damaged in ("{damaged", 100_000 * "[", path.read_text().replace(": 64", ": Infinity")):
+        path.write_text(damaged)
+        assert load_calibration(KEY, tmp_path) is None
 
 
 def test_a_pair_that_is_not_loaded_is_found_by_its_names(tmp_path: Path) -> None:
@@ -233,3 +234,10 @@ def test_a_pair_that_is_not_loaded_is_found_by_its_names(tmp_path: Path) -> None
 
 def test_the_cache_folder_follows_the_system() -> None:
     assert calibrations_dir({"XDG_CACHE_HOME": "/x"}) == Path("/x/mlx-specdec/calibrations")
+
+
+def test_whole_rounds_teach_the_session_nothing() -> None:
+    """They are what costs are measured by; the first of them compile kernels."""
+    session = session_of(toy_model(VOCAB, layers=1), toy_model(VOCAB, layers=1))
+    _whole_rounds(session.beside(session.clock), 0.0)
+    assert session.lookahead.costs.version == 0

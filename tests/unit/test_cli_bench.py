@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mlx_specdec.bench.plan import Arm
+from mlx_specdec.bench.plan import PLAIN, Arm
 from mlx_specdec.bench.runner import EngineRunner
 from mlx_specdec.cli import main
 from mlx_specdec.engine import load
@@ -73,6 +73,18 @@ def test_mlx_lm_counts_what_it_kept_as_we_do() -> None:
     assert texts[0] == texts[1]
     kept = [sum(e.num_accepted for e in run if isinstance(e, Round)) for run in runs]
     assert abs(kept[0] - kept[1]) <= 4  # its first pass may begin with the prefill's own token
+
+
+def test_a_warm_up_of_an_arm_teaches_nothing_and_a_run_does() -> None:
+    settings = Settings(max_tokens=16, seed=1, ignore_eos=True, think=False)
+    with load("tiny") as engine:
+        runner, costs = EngineRunner(engine, lambda: 0.0), engine.session.lookahead.costs
+        before = costs.version
+        for arm in (PLAIN, Arm("auto", "auto"), Arm("ours", 4), Arm("theirs", 4, baseline=True)):
+            runner.warm_up("Explain these words: lantern, orchard", arm, settings)
+            assert costs.version == before
+        runner.run("Explain these words: lantern, orchard", Arm("ours", 4), settings)
+        assert costs.version > before
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_the_commands(
         "The conversation is forgotten.",
         "Nothing was said yet.",
         "There is no /nonsense",
-        "/clear            forget the conversation",
+        "/clear             forget the conversation",
     )
     place = 0
     for text in said:

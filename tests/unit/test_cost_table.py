@@ -31,6 +31,8 @@ def test_without_a_draft_a_guess_costs_its_row_alone() -> None:
     assert free.cycle_seconds(0, 0) == COSTS.cycle_seconds(0, 0)
     assert free.cycle_seconds(3, 0) == pytest.approx(0.026 + 0.001)
     assert CostTable(free).catch_up_seconds(4096, 4096) == 0
+    riding = PairCosts(((0, SHORT),), 0.0002, 0.0, 0.0009)
+    assert CostTable(riding.without_draft()).catch_up_seconds(8, 0) == 0
 
 
 @pytest.mark.parametrize("entries", [(), ((5, SHORT), (5, LONG)), ((9, SHORT), (5, LONG))])
@@ -157,3 +159,11 @@ def test_catching_up_after_parking_and_reading_a_prompt_are_learned_apart() -> N
     assert table.catch_up_seconds(20, 0) == pytest.approx(0.02, rel=0.15)
     table.replace_prior(COSTS)
     assert table.catch_up_seconds(20, 0) == pytest.approx(18 * 0.0002 + 0.002)
+
+
+@pytest.mark.parametrize("lookahead", [9, 16])
+def test_a_round_wider_than_any_that_is_priced_tells_nothing(lookahead: int) -> None:
+    table = CostTable(COSTS, scale_is_known=False)
+    table.record(lookahead, 100, 0.1)
+    assert table.num_rounds(lookahead, 100) == 0
+    assert table.version == 0

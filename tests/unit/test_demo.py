@@ -207,3 +207,19 @@ def test_prompts_have_ids_of_their_own() -> None:
 
 def test_a_pair_of_specs_without_a_draft_is_plain() -> None:
     assert PairSpec(Registry.load().resolve("tiny"), None).name == "tiny"
+
+
+@pytest.mark.parametrize(
+    ("note", "reason"), [("measuring a plain pass", "."), ("not copying: x", ": x.")]
+)
+def test_a_demo_that_copied_nothing_gives_its_reason_where_it_has_one(
+    note: str, reason: str
+) -> None:
+    parked = read_recording_file(GOLDEN / "race_parked.jsonl")
+    events = tuple(
+        replace(event, note=note) if isinstance(event, Round) else event
+        for event in parked.speculative
+    )
+    race = replace(parked, header=replace(parked.header, draft="copy"), speculative=events)
+    said = headline(demo_result([race]), Settings(), False)[0]
+    assert said == f"Nothing was copied, and nothing is lost{reason}"

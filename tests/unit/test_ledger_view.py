@@ -73,6 +73,20 @@ def test_the_waterfall_of_the_drawing() -> None:
     assert (view.metrics.accepted, view.metrics.tested, view.metrics.proposed) == (99, 136, 180)
 
 
+def test_where_guesses_cost_nothing_no_row_and_no_step_charges_them() -> None:
+    lane = golden("fable").speculative
+    view = ledger_view([lane], DRAWN_PRICES.without_draft(), ModelNames("14B", "copying"))
+    assert view.first_mark is not None
+    fall = view.fall(*view.first_mark)
+    assert fall is not None
+    assert [row.name for row in view.account.rows][:2] == ["verify", "accept and host"]
+    assert [step.words for step in fall.steps] == [
+        "tokens per pass",
+        "a pass over 4 rows costs 1.27",
+        "sampling, Python, waiting",
+    ]
+
+
 def test_the_heat_map_of_the_drawing() -> None:
     heat = heat_map(DRAWN_MODEL, 0.73, 3)
     drawing = """

@@ -36,8 +36,8 @@ def test_the_headline_of_the_drawing() -> None:
     )
 
 
-def test_a_run_that_copied_says_how_often_there_was_something_to_copy() -> None:
-    """A pass without guesses is no parked one there: the text had nothing for it."""
+def test_a_run_that_copied_says_in_how_many_passes() -> None:
+    """A pass without guesses is not said to have had nothing to copy: the policy may park it."""
     race = golden("fable")
     lane = [
         replace(
@@ -62,11 +62,12 @@ def test_a_run_that_copied_says_how_often_there_was_something_to_copy() -> None:
     assert view.modelled_speedup == own.bottom != view.heat.cells[row][column]
     first, second = headline(view)
     kept = f"{view.metrics.acceptance_rate:.0%}".replace("%", " %")
-    assert first == (
-        f"67 % of the passes had something to copy; {kept} of the guesses checked were kept."
-    )
+    assert first == (f"67 % of the passes copied; {kept} of the guesses checked were kept.")
     assert second == "That was 1.80 times plain."
     assert "that was copied" in three_rates(view)
+    mixed = ledger_view([lane, race.speculative], DRAWN_PRICES)
+    assert mixed.copied_share is None
+    assert "copied" not in headline(mixed)[0]
 
 
 def test_a_better_lookahead_is_named() -> None:

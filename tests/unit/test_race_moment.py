@@ -224,3 +224,20 @@ def test_every_second_has_one_sentence(race: Recording) -> None:
         assert "None" not in said
         assert "\n" not in said
         assert len(said) < 120
+
+
+@pytest.mark.parametrize(
+    ("note", "sentence"),
+    [
+        ("measuring a plain pass", "Nothing was copied so far, and nothing is lost."),
+        ("not copying: x", "Not copying: x, so it is parked and nothing is lost."),
+    ],
+)
+def test_a_parked_copying_lane_gives_its_reason_where_it_has_one(note: str, sentence: str) -> None:
+    events = [
+        replace(event, note=note) if isinstance(event, Round) else event
+        for event in PARKED.speculative
+    ]
+    header = replace(PARKED.header, draft="copy")
+    now = moment_of(replace(PARKED, header=header, speculative=tuple(events)), 9)
+    assert now.sentence() == sentence

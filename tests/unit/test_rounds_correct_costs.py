@@ -9,11 +9,13 @@ from typing import Any
 from mlx_specdec.backend import mx
 from mlx_specdec.costs.cost_table import CostTable
 from mlx_specdec.costs.pair_costs import PairCosts
+from mlx_specdec.engine import load
 from mlx_specdec.ledger.latency import LatencyModel
+from mlx_specdec.lookahead.policy import RoundOutcome
 from mlx_specdec.parts import Parts
 from mlx_specdec.session import Session
 from mlx_specdec.settings import Settings
-from tests.lanes import VOCAB, answer_of, session_of
+from tests.lanes import VOCAB, answer_of, rounds_of, session_of
 from tests.toymodels import toy_model
 
 import pytest
@@ -53,8 +55,20 @@ def timed_session(**options: Any) -> Session:
 
     target = loaded(4, lambda rows: TARGET)
     draft = loaded(5, lambda rows: DRAFT if rows <= 8 else 0.001 * rows)
-    costs = CostTable(PRIOR)
-    return session_of(target, draft, (), clock=clock, costs=costs, **options)
+    known: dict[str, Any] = {"costs": CostTable(PRIOR), **options}
+    return session_of(target, draft, (), clock=clock, **known)
+
+
+class Watched(CostTable):
+    """Keeps what it was told."""
+
+    def __init__(self) -> None:
+        super().__init__(PRIOR, scale_is_known=False)
+        self.told: list[float | None] = []
+
+    def observe(self, outcome: RoundOutcome) -> None:
+        self.told.append(outcome.seconds)
+        super().observe(outcome)
 
 
 def test_rounds_at_a_fixed_lookahead_correct_its_price() -> None:
@@ -99,3 +113,43 @@ def test_a_plain_answer_that_is_left_takes_back_what_was_queued() -> None:
         next(events)
     events.close()  # type: ignore[attr-defined]
     assert session.target.length == len(session.target.read)
+
+
+@pytest.mark.parametrize("draft", [True, "copy"])
+def test_a_lookahead_beyond_what_is_priced_writes_the_whole_answer(draft: bool | str) -> None:
+    prompt = "river, doctor, river, doctor, river, doctor"
+    settings: dict[str, Any] = {"rule": "coupled", "max_tokens": 160, "seed": 3, "ignore_eos": True}
+    with load("tiny", "tiny-draft") as engine:
+        assert engine.session.lookahead.costs.max_lookahead < 12
+        stream = engine.stream(prompt, lookahead=12, draft=draft, **settings)
+        reply = stream.reply()
+        plain = engine.generate(prompt, draft=False, **settings)
+    assert reply.tokens == plain.tokens
+    assert 12 in {len(each.proposed) for each in rounds_of(stream.seen)}
+
+
+def test_the_last_plain_round_of_an_answer_is_none_of_the_usual_ones() -> None:
+    """Nothing is queued behind it: in an answer of two tokens it would set the scale."""
+    session = timed_session(costs=Watched())
+    costs: Any = session.lookahead.costs
+    answer_of(session, PROMPT, max_tokens=8, draft=False)
+    assert costs.told == [None, *[pytest.approx(TARGET)] * 6]
+    costs.told.clear()
+    answer_of(session, PROMPT, max_tokens=2, draft=False)
+    assert [each for each in costs.told if each is not None] == []
+
+
+@pytest.mark.parametrize("settings", [{}, {"draft": "copy"}, {"draft": False}])
+@pytest.mark.parametrize("lookahead", [3, "auto"])
+def test_a_warm_up_teaches_nothing_and_leaves_nothing_behind(
+    settings: dict[str, Any], lookahead: Any
+) -> None:
+    session = timed_session(costs=CostTable(PRIOR, scale_is_known=False))
+    prompt = PROMPT[:4] * 6
+    session.warm_up(prompt, Settings(max_tokens=24, lookahead=lookahead, seed=5, **settings))
+    for memory in (session.lookahead, session.copying_lookahead):
+        assert (memory.costs.version, memory.costs.num_plain_rounds) == (0, 0)
+        assert (memory.num_replies, memory.belief.carried) == (0, ())
+    assert session.target.length == 0
+    answer_of(session, prompt, max_tokens=24, **settings)
+    assert session.lookahead.costs.version + session.copying_lookahead.costs.version > 0

@@ -14,6 +14,7 @@ from mlx_specdec.lesson.step_words import (
     odds,
     odds_apart,
     percent_words,
+    rule_words,
     story,
     why_words,
 )
@@ -30,6 +31,28 @@ def all_kept(rule: str = "rejection") -> Lesson:
         for guess in lesson.guesses
     )
     return replace(lesson, guesses=guesses)
+
+
+def copied(rule: str) -> Lesson:
+    """The fox under a rule that compares words, its guesses copied from the text."""
+    lesson = fox_lesson(rule)
+    guesses = tuple(replace(guess, draft=None) for guess in lesson.guesses)
+    return replace(lesson, guesses=guesses, overlaps=fox_lesson("copied").overlaps, luck=())
+
+
+def test_a_copied_guess_has_no_luck_of_its_own() -> None:
+    lesson = copied("coupled")
+    assert lesson.overlap is not None
+    assert rule_words(lesson) == "coupled (the target draws its own word)"
+    assert "draws a word of its own and looks whether it is the guess" in story(lesson)
+    assert why_words(lesson, lesson.overlap) == (
+        "Every word of the text is the 14B's own draw. The guess was copied: it is that word 10 % "
+        "of the time here."
+    )
+    for told in (why_words, break_words):
+        assert "luck" not in told(lesson, lesson.overlap)
+    assert "luck" not in story(lesson)
+    assert "one luck for both models" in rule_words(fox_lesson("coupled"))
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from mlx_specdec import engine as engine_module
 from mlx_specdec.engine import load
 from mlx_specdec.lookahead.belief import AcceptanceBelief
 from mlx_specdec.lookahead.store import load_usual, save_usual, usual_dir
+from mlx_specdec.registry import Registry
+from tests.lanes import VOCAB, session_of
+from tests.toymodels import toy_model
 
 import numpy as np
 import pytest
@@ -58,7 +62,7 @@ def test_many_short_programs_learn_what_a_long_one_would() -> None:
     assert mean_of(belief) > mean_of(AcceptanceBelief()) + 0.2
 
 
-@pytest.mark.parametrize("change", ["schema", "target", "damage", "shape"])
+@pytest.mark.parametrize("change", ["schema", "target", "damage", "shape", "size", "depth"])
 def test_what_cannot_be_read_or_is_of_another_pair_is_passed_over(
     change: str, tmp_path: Path
 ) -> None:
@@ -68,7 +72,9 @@ def test_what_cannot_be_read_or_is_of_another_pair_is_passed_over(
     document.update({"schema": 2} if change == "schema" else {})
     document.update({"target": "x"} if change == "target" else {})
     document.update({"stretches": [[0.1]]} if change == "shape" else {})
-    path.write_text("{dam" if change == "damage" else json.dumps(document))
+    document.update({"stretches": [[10**400, 1]]} if change == "size" else {})
+    text = {"damage": "{dam", "depth": 100_000 * "["}.get(change, json.dumps(document))
+    path.write_text(text)
     assert load_usual(*NAMES, tmp_path) == ()
 
 
@@ -111,3 +117,23 @@ def test_an_engine_that_closes_keeps_it_for_the_next_one(
         assert mean_of(belief) < before - 0.1
         assert float(belief.weights @ belief.chances) == pytest.approx(before)
     assert dict(wanted).keys() == dict(belief.carried).keys()
+
+
+def test_an_engine_that_cannot_keep_it_still_leaves_its_thread_in_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended: list[str] = []
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    made = engine_module._Loading(
+        Registry.load().resolve_pair("tiny", "tiny-draft"), Path(), None, (), None, 64, False
+    )
+    target = toy_model(VOCAB, layers=1)
+    made.session = session_of(target, target)
+    monkeypatch.setattr(engine_module, "save_usual", fail)
+    monkeypatch.setattr(engine_module, "release_thread", lambda: ended.append("released"))
+    with pytest.raises(MemoryError):
+        made.end()
+    assert ended == ["released"]

@@ -32,7 +32,7 @@ KEYS: dict[str, tuple[tuple[str, str], ...]] = {
         ("space", "pause the race clock, or let it go on"),
         ("enter", "race again"),
         ("p", "another prompt"),
-        ("- +", "guess less or further ahead, from the next race on; 0 does not draft"),
+        ("- +", "guess less or further from the next race on; 0 does not draft"),
         ("a", "let what a pass costs here decide how far"),
         ("t", "temperature of the next race"),
         ("s", "step through the pass on the screen"),
@@ -41,7 +41,7 @@ KEYS: dict[str, tuple[tuple[str, str], ...]] = {
         ("↑ ↓", "move the text; end follows it again"),
         ("x", "share: the line, a card, a card that moves"),
         ("w", "time other weight formats where drafting is parked, about 20 s"),
-        ("c", "copy instead of drafting where that is parked, on an edit; c drafts again"),
+        ("c", "copy instead of drafting where that is parked; c drafts again"),
         ("f", "draft all the same where drafting is parked"),
     ),
     "chat": (

@@ -17,9 +17,11 @@ _WIDE = (
     ("q", "quit"),
 )
 _PARKED = (*_WIDE[:3], ("w", "weights"), ("c", "copying"), ("f", "force"), *_WIDE[5:])
+_NARROW_PARKED = (*_PARKED[:4], ("c", "copy"), *_PARKED[5:-2], ("?", ""), ("q", ""))
 
 
 def race_keys(width: int, is_parked: bool) -> tuple[tuple[str, str], ...]:
     """The keys of a row so wide; a race without guesses has no passes to step into."""
-    keys = _PARKED if is_parked else _WIDE
-    return keys if width >= WIDE_COLUMNS else (*keys[:-2], ("?", "keys"), ("q", ""))
+    if width >= WIDE_COLUMNS:
+        return _PARKED if is_parked else _WIDE
+    return _NARROW_PARKED if is_parked else (*_WIDE[:-2], ("?", "keys"), ("q", ""))
