@@ -34,11 +34,11 @@ def grams(text: str) -> Iterator[Gram]:
 
 
 def training_texts(work: Path) -> Iterator[str]:
-    """Every chat that the pair was trained on, as text."""
+    """Every chat that the pair was trained on, and the questions that only the draft met."""
     tokenizer = Tokenizer.from_file(str(work / "tokenizer" / "tokenizer.json"))
     for path in sorted((work / "data").glob("train_*.npz")):
-        if path.stem.endswith("_prompts"):
-            continue
+        if path.stem.endswith("_prompts") and path.stem != "train_questions_prompts":
+            continue  # parts of the chats
         stored = np.load(path)
         ids, offsets = stored["ids"], stored["offsets"]
         for begin, end in pairwise(offsets):
