@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ..backend import backend_name, blas_status
 from ..loaded import LoadedModel, Pair
 from ..model_spec import PairSpec
 from ..this_machine import machine_label, this_machine, versions
 from .calibration import CalibrationKey
 from .cost_table import CostTable
-from .pair_costs import guessed_costs, published_costs
+from .pair_costs import LINEAR_ROW_TAX, guessed_costs, published_costs
 from .store import load_calibration
 
 __all__ = ["calibration_key", "known_costs"]
@@ -24,10 +25,18 @@ def known_costs(pair: Pair, spec: PairSpec, kv_bits: int | None = None) -> CostT
     if published is not None:
         return CostTable(published)
     draft_bytes = 0 if pair.draft is None else pair.draft.weight_bytes
-    guessed = guessed_costs(pair.target.weight_bytes, draft_bytes)
+    sizes = (pair.target.weight_bytes, draft_bytes)
+    guessed = (
+        guessed_costs(*sizes, LINEAR_ROW_TAX) if _takes_rows_alone() else guessed_costs(*sizes)
+    )
     if pair.draft is None:
         guessed = guessed.without_draft()
     return CostTable(guessed, scale_is_known=False)
+
+
+def _takes_rows_alone() -> bool:
+    """Whether products run on MLX's own slow ones, for which eight rows cost eight."""
+    return backend_name() == "cpu" and blas_status().state in ("missing", "too late", "off")
 
 
 def calibration_key(pair: Pair, kv_bits: int | None = None) -> CalibrationKey:

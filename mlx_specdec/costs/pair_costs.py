@@ -14,7 +14,7 @@ from ..ledger.latency import LatencyModel
 from ..model_spec import ModelSpec
 from .machines import Chip, published_model
 
-__all__ = ["PairCosts", "guessed_costs", "published_costs"]
+__all__ = ["LINEAR_ROW_TAX", "PairCosts", "guessed_costs", "published_costs"]
 
 LARGEST_LOOKAHEAD = 16
 _CONTEXTS = (0, 1024, 4096, 16384, 32768)
@@ -26,6 +26,8 @@ _DRAFT_BULK_M5, _TARGET_BULK_M5 = 40, 16
 # What is taken where nothing is known of a machine: one row more costs this share of a pass.
 _GUESSED_ROWS = 9  # wider passes are seldom worth trying blindly
 _GUESSED_ROW_TAX, _GUESSED_OVERHEAD = 0.12, 0.02
+LINEAR_ROW_TAX = 1.0
+"""Of a pass that takes every row one by one, such as MLX's own products on a CPU."""
 _GUESSED_DRAFT_FLOOR = 0.05
 
 
@@ -124,14 +126,18 @@ def published_costs(chip: Chip, target: ModelSpec, draft: ModelSpec | None) -> P
     )
 
 
-def guessed_costs(target_bytes: int, draft_bytes: int) -> PairCosts:
+def guessed_costs(
+    target_bytes: int, draft_bytes: int, row_tax: float = _GUESSED_ROW_TAX
+) -> PairCosts:
     """Where nothing is known of a machine: shares of one pass, from the two models' sizes.
+
+    ``row_tax`` is what each further row of a pass costs, in passes over one.
 
     The unit is one pass of the target, called a second; real rounds put it right at once, because
     what they correct first is the scale that all entries share.
     """
     share = max(draft_bytes / target_bytes, _GUESSED_DRAFT_FLOOR) if target_bytes > 0 else 0.1
     rows = range(1, _GUESSED_ROWS + 1)
-    table = tuple((m, 1 + _GUESSED_ROW_TAX * (m - 1)) for m in rows)
+    table = tuple((m, 1 + row_tax * (m - 1)) for m in rows)
     model = LatencyModel.measured(table, share, _GUESSED_OVERHEAD)
     return PairCosts(((0, model),), share / _DRAFT_BULK, 1 / _TARGET_BULK)
