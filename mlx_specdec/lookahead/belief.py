@@ -9,8 +9,9 @@ Markov model). So it forgets as fast as the text has been seen to change, and no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+
+from .vein import Vein
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +26,10 @@ _LOGITS = np.linspace(-3.0, 4.4, 24)
 _CHANCES: Numbers = 1 / (1 + np.exp(-_LOGITS))
 _HAZARDS: Numbers = np.array([1 / 2000, 1 / 400, 1 / 120, 1 / 30])
 _HAZARD_WEIGHTS: Numbers = np.array([0.3, 0.35, 0.25, 0.1])
-_STRETCH = 150  # tokens that count as one stretch seen
+_STRETCH = 100  # tokens that count as one stretch seen
 _PRIOR_STRETCHES = 2.0
 _CARRIED_STRETCHES = 6.0  # what one conversation is worth to the next, at most
 _KEPT_STRETCHES = 6.0  # what was kept is worth, at most: texts, temperatures were perhaps others
-_SAME_STRETCH = 0.6  # how likely an answer goes on as the one before it ended
 
 
 def _prior() -> Numbers:
@@ -72,6 +72,7 @@ class AcceptanceBelief:
     hazards: Numbers = field(default_factory=lambda: _HAZARDS)
     hazard_weights: Numbers = field(default_factory=lambda: _HAZARD_WEIGHTS)
     _stretches: _Stretches = field(default_factory=_unseen)
+    _vein: Vein = field(default_factory=Vein)
     _is_beside: bool = False  # what is usual is another's, and only added to
     _weights: Numbers = field(init=False)
     _last: Numbers = field(init=False)  # the chances when a guess was last tested; 0 before any
@@ -79,15 +80,6 @@ class AcceptanceBelief:
     def __post_init__(self) -> None:
         self._weights = self.hazard_weights[:, None] * self.usual[None, :]
         self._last = np.zeros(len(self.chances))
-
-    @classmethod
-    def informed(cls, chances: Sequence[float], stretch_tokens: float) -> AcceptanceBelief:
-        """Of somebody who knows which chances take turns and how long stretches are, but not
-        which one is under way: the most that rounds alone can tell."""
-        grid = np.array(sorted(chances))
-        certain = 1e6 * np.ones(len(grid)) / len(grid)
-        hazards, stretches = np.array([1 / stretch_tokens]), _Stretches(certain, certain)
-        return cls(grid, hazards, np.ones(1), stretches)
 
     @property
     def usual(self) -> Numbers:
@@ -109,7 +101,9 @@ class AcceptanceBelief:
         """Another answer begins: perhaps in the same vein."""
         masses = self._weights.sum(axis=1, keepdims=True)
         fresh = masses * self.usual[None, :]
-        self._weights = _SAME_STRETCH * self._weights + (1 - _SAME_STRETCH) * fresh
+        same = self._vein.chance
+        self._vein.begin_answer(self.weights, self.usual)
+        self._weights = same * self._weights + (1 - same) * fresh
 
     def begin_conversation(self) -> None:
         """Another conversation begins: what stretches were usually like is all that is known.
@@ -119,12 +113,13 @@ class AcceptanceBelief:
         """
         if not self._is_beside:
             self._stretches.limit(_CARRIED_STRETCHES)
+        self._vein.forget_answer()
         self._weights = self.hazard_weights[:, None] * self.usual[None, :]
         self._last = np.zeros(len(self.chances))
 
     def beside(self) -> AcceptanceBelief:
         """The belief of another conversation with the same pair: both learn what is usual."""
-        return replace(self, _is_beside=True)
+        return replace(self, _vein=Vein(), _is_beside=True)
 
     @property
     def carried(self) -> CarriedBelief:
@@ -165,6 +160,7 @@ class AcceptanceBelief:
     def observe(self, num_accepted: int, num_tested: int) -> None:
         """A round kept ``num_accepted`` guesses; one more was tested and missed, or none."""
         likelihood = self.chances**num_accepted * (1 - self.chances) ** (num_tested - num_accepted)
+        self._vein.observe(likelihood, num_tested)
         weights = self._weights * likelihood
         self._weights = weights / weights.sum()
         self._last = self.weights

@@ -147,7 +147,7 @@ def test_the_adaptive_session_writes_the_plain_text(name: str) -> None:
         events = answer_of(session, prompt(11), seed=seed, lookahead="auto", **options)
         alone = fresh_answer(target(), None, prompt(11), seed=seed, **options)
         assert tokens_of(events) == tokens_of(alone)
-    assert session.lookahead.num_replies == 4
+    assert session.lookahead.lengths.num_replies == 4
     assert session.lookahead.costs.num_plain_rounds > 0
 
 

@@ -220,7 +220,10 @@ def test_copying_is_priced_without_the_draft_and_learns_apart() -> None:
         assert each.copying_lookahead.costs.prior == measured.without_draft()
         assert (each.lookahead.way, each.copying_lookahead.way) == ("drafting", "copying")
     answered(session, "greedy", draft="copy", lookahead="auto")
-    assert (session.copying_lookahead.num_replies, session.lookahead.num_replies) == (1, 0)
+    assert (
+        session.copying_lookahead.lengths.num_replies,
+        session.lookahead.lengths.num_replies,
+    ) == (1, 0)
 
 
 @pytest.fixture

@@ -78,16 +78,17 @@ def test_few_kept_guesses_park_it_and_are_the_reason() -> None:
 def test_a_long_prompt_and_a_short_reply_are_not_worth_the_drafts_reading() -> None:
     """Decided before the draft reads; the same prompt pays for a long reply."""
     memory = memory_of("m3-max")
-    memory.expected_tokens, memory.num_replies = 30.0, 9
+    memory.lengths.expected_tokens, memory.lengths.num_replies = 30.0, 9
     choice = memory.begin_answer().choose(at(0, context=8192, owed=8192))
     assert choice.lookahead == 0
     assert "the draft would first read for 1.3 s" in choice.note
-    memory.expected_tokens = 2000.0
+    memory.lengths.expected_tokens = 2000.0
     assert memory.begin_answer().choose(at(0, context=8192, owed=8192)).lookahead > 0
 
 
 def test_parked_it_tries_again_when_that_may_pay_within_its_share_of_all_time() -> None:
     memory = memory_of("linear")
+    told(memory, 0.9, rounds=60)
     told(memory, 0.05, rounds=60)
     policy = memory.begin_answer()
     emitted, trials, seconds = 0, 0, 0.0
@@ -104,6 +105,22 @@ def test_parked_it_tries_again_when_that_may_pay_within_its_share_of_all_time() 
         emitted, seconds = emitted + choice.num_rounds, seconds + 0.02 * choice.num_rounds
     assert trials >= 3
     assert 0 < memory.trial_seconds <= 0.006 * seconds
+
+
+def test_it_does_not_guess_beyond_where_the_reply_ends() -> None:
+    """By the room that is left, and by where replies have ended."""
+    memory = memory_of("m3-max")
+    told(memory, 0.95)
+    policy = memory.begin_answer()
+    assert policy.choose(at(28)).lookahead >= 3
+    for room, most in ((4, 3), (2, 1), (1, 0)):
+        situation = Situation(28, 200, 1, room, 60.0)
+        assert policy.choose(situation).lookahead <= most
+    for _ in range(16):
+        memory.end_answer(30, 1.0)
+    assert policy.choose(at(28)).lookahead == 1
+    assert policy.choose(at(29)).lookahead == 0
+    assert policy.choose(at(31)).lookahead >= 3
 
 
 def test_a_text_that_turns_easy_is_followed_within_a_few_rounds() -> None:
@@ -156,7 +173,7 @@ def test_another_conversation_forgets_the_text_and_keeps_what_is_usual_of_the_pa
     memory = memory_of("m3-max")
     for _ in range(6):
         memory.end_answer(30, 1.0)
-    assert memory.expected_tokens < 100
+    assert memory.lengths.expected_tokens < 100
     told(memory, 0.05)
 
     def mean(law: Numbers) -> float:
@@ -164,7 +181,7 @@ def test_another_conversation_forgets_the_text_and_keeps_what_is_usual_of_the_pa
 
     under_way, fresh = mean(memory.belief.weights), mean(AcceptanceBelief().usual)
     memory.forget_texts()
-    assert memory.expected_tokens > 100
+    assert memory.lengths.expected_tokens > 100
     assert memory.belief.weights == pytest.approx(memory.belief.usual)
     assert under_way < mean(memory.belief.weights) < fresh
     for _ in range(40):  # what is carried over is worth a few stretches at most

@@ -149,7 +149,7 @@ def test_a_warm_up_teaches_nothing_and_leaves_nothing_behind(
     session.warm_up(prompt, Settings(max_tokens=24, lookahead=lookahead, seed=5, **settings))
     for memory in (session.lookahead, session.copying_lookahead):
         assert (memory.costs.version, memory.costs.num_plain_rounds) == (0, 0)
-        assert (memory.num_replies, memory.belief.carried) == (0, ())
+        assert (memory.lengths.num_replies, memory.belief.carried) == (0, ())
     assert session.target.length == 0
     answer_of(session, prompt, max_tokens=24, **settings)
     assert session.lookahead.costs.version + session.copying_lookahead.costs.version > 0

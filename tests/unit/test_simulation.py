@@ -91,6 +91,8 @@ def test_there_is_a_trace_of_the_built_in_pair_and_of_smollm2() -> None:
         ("linear", "0.9/0.3 0.85/0.4", 100, 2000),
         ("m3-max", "0.9/0.3 0.85/0.4", 100, 2000),
         ("m3-max", "0.9/0.3", 100, 300),
+        ("m4-max", "0.9/0.3", 8192, 2000),
+        ("linear", "0.9/0.3", 100, 30),
         ("flat", "0.9/0.3", 8192, 2000),
     ],
 )
@@ -114,6 +116,8 @@ def test_of_what_an_oracle_gains_it_reaches_most(
         ("m4-max", "0.5", 100, 30),
         ("m5-max", "0.7", 1024, 300),
         ("linear", "0.5", 8192, 30),
+        ("m5-max", "0.3", 8192, 2000),
+        ("linear", "0.3", 1024, 300),
     ],
 )
 def test_elsewhere_it_stays_with_the_best_fixed_lookahead(
