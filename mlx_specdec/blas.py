@@ -175,15 +175,7 @@ def load_fast_blas(
     # One thread: for products this small two were slower than one.
     environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if setting != "auto":
-        # A bare file name would otherwise be searched on the linker's path.
-        chosen = Candidate((str(Path(setting).expanduser().absolute()),))
-        problem = _open(chosen, open_library)
-        if problem:
-            raise UsageError(
-                f"{BLAS_VARIABLE}={setting} cannot be used: {problem}.",
-                "Set it to the path of libopenblas.so.0, to auto, or to off.",
-            )
-        return _loaded(chosen)
+        return _load_chosen(setting, open_library)
     for candidate in candidates():
         if not _open(candidate, open_library):
             return _loaded(candidate)
@@ -194,6 +186,18 @@ def load_fast_blas(
         "cannot pay. Fix: `apt install libopenblas0-pthread` (Fedora: `dnf install openblas`), "
         "or `make blas` in a checkout, which needs a C compiler.",
     )
+
+
+def _load_chosen(setting: str, open_library: OpenLibrary) -> BlasStatus:
+    # A bare file name would otherwise be searched on the linker's path.
+    chosen = Candidate((str(Path(setting).expanduser().absolute()),))
+    problem = _open(chosen, open_library)
+    if problem:
+        raise UsageError(
+            f"{BLAS_VARIABLE}={setting} cannot be used: {problem}.",
+            "Set it to the path of libopenblas.so.0, to auto, or to off.",
+        )
+    return _loaded(chosen)
 
 
 def _loaded(candidate: Candidate) -> BlasStatus:

@@ -7,6 +7,7 @@ work says so at once. Everything here runs on the thread that owns MLX.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,6 +37,16 @@ _GROUP_SIZES = (128, 64, 32)
 _LOAD_FAILURES = (ValueError, TypeError, KeyError, AttributeError, RuntimeError, OSError)
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """How the models of a pair are loaded: the arguments of load_model that they share."""
+
+    trust_remote_code: bool
+    expand: Expand
+    kv_bits: int | None
+    kv_group_size: int
+
+
 def load_model(
     path: Path,
     *,
@@ -62,14 +73,11 @@ def load_model(
         DoesNotFitError: see their classes.
         InvalidRequestError: kv_bits that this model's cache cannot have.
     """
+    options = _Options(trust_remote_code, expand, kv_bits, kv_group_size)
     name = name or model_name(path)
-    try:
-        config = _check_model(path, name, trust_remote_code, kv_bits, kv_group_size)
-        return _load(path, name, config, trust_remote_code, expand, kv_bits, kv_group_size)
-    except (ModelError, DoesNotFitError) as error:
-        if role == "draft":
-            raise _draft_failure(name, error) from error
-        raise
+    if role == "draft":
+        return _load_draft(path, name, options)
+    return _load(path, name, _check_model(path, name, options), options)
 
 
 def load_pair(
@@ -92,36 +100,20 @@ def load_pair(
         PairMismatchError: the tokenizers mean different texts by an id.
         Otherwise as load_model.
     """
+    options = _Options(trust_remote_code, expand, kv_bits, kv_group_size)
     target_name = target_name or model_name(target_path)
-    config = _check_model(target_path, target_name, trust_remote_code, kv_bits, kv_group_size)
+    config = _check_model(target_path, target_name, options)
     tokenizer = load_tokenizer(target_path, trust_remote_code=trust_remote_code)
     report = None
     if draft_path is not None:
         draft_name = draft_name or model_name(draft_path)
-        report = _check_draft(
-            draft_path,
-            draft_name,
-            target_path,
-            tokenizer,
-            architecture_of(config).vocab_size,
-            (trust_remote_code, kv_bits, kv_group_size),
-        )
-    target = _load(
-        target_path, target_name, config, trust_remote_code, expand, kv_bits, kv_group_size
-    )
+        width = architecture_of(config).vocab_size
+        report = _check_draft(draft_path, draft_name, target_path, tokenizer, width, options)
+    target = _load(target_path, target_name, config, options)
     draft = None
-    if draft_path is not None and draft_path.resolve() == target_path.resolve():
-        draft = target
-    elif draft_path is not None:
-        draft = load_model(
-            draft_path,
-            role="draft",
-            trust_remote_code=trust_remote_code,
-            expand=expand,
-            kv_bits=kv_bits,
-            kv_group_size=kv_group_size,
-            name=draft_name,
-        )
+    if draft_path is not None:
+        is_shared = draft_path.resolve() == target_path.resolve()
+        draft = target if is_shared else _load_draft(draft_path, draft_name, options)
     ends = eos_token_ids(read_json(target_path / "config.json"), target_path, tokenizer)
     tokenizer.eos_token_ids = set(ends)
     return Pair(
@@ -133,6 +125,13 @@ def load_pair(
         generation_defaults=generation_defaults(target_path),
         report=report,
     )
+
+
+def _load_draft(path: Path, name: str, options: _Options) -> LoadedModel:
+    try:
+        return _load(path, name, _check_model(path, name, options), options)
+    except (ModelError, DoesNotFitError) as error:
+        raise _draft_failure(name, error) from error
 
 
 def _draft_failure(name: str, error: ModelError | DoesNotFitError) -> DraftLoadError:
@@ -148,14 +147,14 @@ def _check_draft(
     target_path: Path,
     target_tokenizer: Any,
     target_width: int,
-    options: tuple[bool, int | None, int],
+    options: _Options,
 ) -> PairReport:
     try:
-        config = _check_model(path, name, *options)
+        config = _check_model(path, name, options)
         if same_tokenizer(target_path, path):  # reading a large one takes seconds
             tokenizer = target_tokenizer
         else:
-            tokenizer = load_tokenizer(path, trust_remote_code=options[0])
+            tokenizer = load_tokenizer(path, trust_remote_code=options.trust_remote_code)
     except ModelError as error:
         raise _draft_failure(name, error) from error
     draft_width = architecture_of(config).vocab_size
@@ -183,18 +182,16 @@ def check_kv_bits(shape: Architecture, name: str, kv_bits: int | None, group_siz
         )
 
 
-def _check_model(
-    path: Path, name: str, trust_remote_code: bool, kv_bits: int | None, group_size: int
-) -> dict[str, Any]:
+def _check_model(path: Path, name: str, options: _Options) -> dict[str, Any]:
     config = check_folder(path)
-    if config.get("model_file") is not None and not trust_remote_code:
+    if config.get("model_file") is not None and not options.trust_remote_code:
         raise UnsupportedModelError(
             f"{name} brings its own Python code ({config['model_file']}).",
             "If you trust its makers: --trust-remote-code.",
         )
     if config.get("model_file") is None:
         _check_architecture(name, config)
-    check_kv_bits(architecture_of(config), name, kv_bits, group_size)
+    check_kv_bits(architecture_of(config), name, options.kv_bits, options.kv_group_size)
     return config
 
 
@@ -208,21 +205,13 @@ def _check_architecture(name: str, config: Mapping[str, Any]) -> None:
         raise _load_failure(name, config, error) from error
 
 
-def _load(
-    path: Path,
-    name: str,
-    raw_config: Mapping[str, Any],
-    trust_remote_code: bool,
-    expand: Expand,
-    kv_bits: int | None,
-    group_size: int,
-) -> LoadedModel:
+def _load(path: Path, name: str, raw_config: Mapping[str, Any], options: _Options) -> LoadedModel:
     from mlx_lm.utils import load_model as load
 
     try:
-        model, config = load(path, lazy=True, trust_remote_code=trust_remote_code)
+        model, config = load(path, lazy=True, trust_remote_code=options.trust_remote_code)
         stored = describe_quantisation(model, config)
-        done = arrange_weights(model, config, expand)
+        done = arrange_weights(model, config, options.expand)
     except (*_LOAD_FAILURES, ImportError) as error:
         raise _load_failure(name, raw_config, error) from error
     # One token's logits, never evaluated: a graph knows its own width and kind of number.
@@ -238,7 +227,9 @@ def _load(
         context_length=shape.context_length,
         weight_bytes=weight_bytes(model),
         quantisation=f"{stored}, {done}" if done else stored,
-        kv_bytes_per_token=shape.kv_bytes_per_token(logits.dtype.size, kv_bits, group_size),
+        kv_bytes_per_token=shape.kv_bytes_per_token(
+            logits.dtype.size, options.kv_bits, options.kv_group_size
+        ),
         head_dim=shape.head_dim,
     )
 

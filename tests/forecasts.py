@@ -22,6 +22,7 @@ from mlx_specdec.registry import Registry
 
 REGISTRY = Registry.load(Path("none.toml"))
 FLOAT32 = WeightFormat("dense", 32, 0)
+TWO_LAYERS = Sample(2)
 LINEAR = tuple((rows, float(rows)) for rows in range(1, 10))
 
 
@@ -37,7 +38,7 @@ def timing(
     seconds: Sequence[tuple[int, float]],
     weights: WeightFormat = AFFINE_4,
     timed: tuple[int, ...] | None = None,
-    sample: Sample | None = Sample(2),  # noqa: B008 - frozen
+    sample: Sample | None = TWO_LAYERS,
 ) -> ModelTiming:
     rows = timed if timed is not None else tuple(row for row, _ in seconds)
     return ModelTiming(TimedPasses(tuple(seconds), rows, 3), weights, sample)

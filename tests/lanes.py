@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 from mlx_specdec.answer import Answer
@@ -159,3 +159,9 @@ def drafted_rounds(
     """One answer of the decoder and the draft proposer, without a session around them."""
     proposer = DraftModelProposer(ModelRunner(draft))
     return SpeculativeDecoder(ModelRunner(target), proposer).generate(generation_of(request, width))
+
+
+def walk_away(events: Iterator[object]) -> None:
+    """Read no further: what generates the events is closed."""
+    assert isinstance(events, Generator)
+    events.close()

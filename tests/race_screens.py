@@ -170,10 +170,16 @@ def race_app(
     return SpecdecApp(AppOpening(**opening), bridge=used, clock=clock or MovedClock())
 
 
+def ready_bridge(name: str, target: str = "tiny", draft: str = "tiny-draft") -> FakeBridge:
+    """A fake engine with this pair loaded, whose races are a recording of tests/golden."""
+    bridge = FakeBridge(golden(name))
+    bridge.become("ready", target, draft)
+    return bridge
+
+
 def parked_bridge() -> FakeBridge:
     """A fake engine on an M2 whose races are the parked one."""
-    bridge = FakeBridge(golden("parked"))
-    bridge.become("ready", "qwen3-4b", "qwen3-0.6b")
+    bridge = ready_bridge("parked", "qwen3-4b", "qwen3-0.6b")
     facts = Facts(machine="M2 16 GB", power="mains", versions={"mlx": "0.32.4"})
     bridge.opening = replace(bridge.opening, facts=facts)
     return bridge

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlx_specdec.backend import mx
+from mlx_specdec.backend import mx, nn
 from mlx_specdec.loaded import LoadedModel
 from tests.toymodels import CHAT_TEMPLATE, perturbed, save_toy, toy_model, toy_tokenizer
 
@@ -61,7 +61,8 @@ def make_toy_folders(root: Path) -> ToyFolders:
 
 def _without_end(loaded: LoadedModel, tokenizer: Any) -> LoadedModel:
     """The same model with nothing to say for the special tokens."""
-    head = loaded.model.lm_head  # type: ignore[attr-defined]
+    assert isinstance(loaded.model, nn.Module)
+    head = loaded.model.lm_head
     weights = np.array(head.weight)
     vocabulary = tokenizer.get_vocab()
     for text, token in vocabulary.items():

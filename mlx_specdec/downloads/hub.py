@@ -126,41 +126,15 @@ def listing(repo: str, endpoint: str | None = None, timeout: float = 10.0) -> Li
 
 def in_our_words(error: Exception, repo: str, endpoint: str | None = None) -> SpecdecError:
     """The hub's or the system's error as one of ours: one line, and what to do about it."""
-    page = page_of(repo, endpoint)
     if isinstance(error, OfflineModeIsEnabled):
         return ModelNotFoundError(
             f"{repo} is not on this disk, and offline mode is on.",
             f"Unset HF_HUB_OFFLINE and run `mlx-specdec pull {repo}`.",
         )
-    status = error.response.status_code if isinstance(error, HfHubHTTPError) else 0
-    if isinstance(error, GatedRepoError):
-        return GatedModelError(
-            f"{repo} asks you to accept its licence first.",
-            f"Do that on {page}, then log in with `hf auth login` or set HF_TOKEN.",
-        )
     if isinstance(error, HFValidationError):
         return ModelNotFoundError(f"{repo!r} is not a repository's name.", "Write it as org/name.")
-    if status == HTTPStatus.FORBIDDEN or (
-        status == HTTPStatus.UNAUTHORIZED and not isinstance(error, RepositoryNotFoundError)
-    ):
-        return GatedModelError(
-            f"The hub does not let you read {repo}.",
-            f"See {page}; then log in with `hf auth login` or check HF_TOKEN.",
-        )
-    if isinstance(error, RepositoryNotFoundError) or status == HTTPStatus.NOT_FOUND:
-        what = "file" if isinstance(error, EntryNotFoundError) else "model"
-        if isinstance(error, RevisionNotFoundError):
-            what = "version"
-        return ModelNotFoundError(
-            f"The hub knows no public {what} of the name {repo}.",
-            f"Check the spelling on {page}; if it is private or gated, run `hf auth login` "
-            "or set HF_TOKEN.",
-        )
-    if status:
-        return HubUnreachableError(
-            f"The hub could not be reached for {repo}: it answered {status}.",
-            "Try again in a while; what was downloaded is kept.",
-        )
+    if isinstance(error, HfHubHTTPError):
+        return _refusal(error, repo, page_of(repo, endpoint))
     if isinstance(error, NetworkError):
         what = type(error).__name__
         return HubUnreachableError(
@@ -177,4 +151,33 @@ def in_our_words(error: Exception, repo: str, endpoint: str | None = None) -> Sp
         )
     return DownloadError(
         f"{repo} could not be written: {error}.", "Check the folder's permissions (HF_HOME)."
+    )
+
+
+def _refusal(error: HfHubHTTPError, repo: str, page: str) -> SpecdecError:
+    """An answer of the hub that is not what was asked for."""
+    status = error.response.status_code
+    if isinstance(error, GatedRepoError):
+        return GatedModelError(
+            f"{repo} asks you to accept its licence first.",
+            f"Do that on {page}, then log in with `hf auth login` or set HF_TOKEN.",
+        )
+    is_unknown = isinstance(error, RepositoryNotFoundError)
+    if status == HTTPStatus.FORBIDDEN or (status == HTTPStatus.UNAUTHORIZED and not is_unknown):
+        return GatedModelError(
+            f"The hub does not let you read {repo}.",
+            f"See {page}; then log in with `hf auth login` or check HF_TOKEN.",
+        )
+    if is_unknown or status == HTTPStatus.NOT_FOUND:
+        what = "file" if isinstance(error, EntryNotFoundError) else "model"
+        if isinstance(error, RevisionNotFoundError):
+            what = "version"
+        return ModelNotFoundError(
+            f"The hub knows no public {what} of the name {repo}.",
+            f"Check the spelling on {page}; if it is private or gated, run `hf auth login` "
+            "or set HF_TOKEN.",
+        )
+    return HubUnreachableError(
+        f"The hub could not be reached for {repo}: it answered {status}.",
+        "Try again in a while; what was downloaded is kept.",
     )

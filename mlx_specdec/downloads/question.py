@@ -263,6 +263,11 @@ def ask(
     better = better_here(registry, target, machine, context)
     lines = question_lines(plan, machine, need, forecast, better, last_bytes_per_second)
     output.write("\n".join(["", *lines]) + "  > ")
+    return _read_answer(better, source, output)
+
+
+def _read_answer(better: Better | None, source: TextIO, output: TextIO) -> Answer:
+    """Ask until a line begins with one of the keys; the end of the input is ``quit``."""
     while True:
         output.flush()
         line = source.readline()

@@ -178,27 +178,20 @@ def measured_forecast(
     overhead = round_overhead(backend, chip)
     draft_seconds = draft.passes.seconds[0][1] if draft is not None else 0.0
     model = LatencyModel.measured(target.passes.seconds, draft_seconds, overhead)
-    measured = _timed_words(pair, target, draft)
-    if core_share < _BUSY_SHARE:
-        measured.append(
-            f"busy machine: this program had {core_share * 100:.0f} % of one core meanwhile; "
-            "counted is the core time it had, as if the machine were quiet"
-        )
     assumed = _assumptions(pair, context)
     if pair.draft is not None:
         assumed.insert(1, f"{overhead * 1000:.1f} ms a round beside the passes")
     if target.passes.interpolated:
         rows = ", ".join(str(count) for count in target.passes.interpolated)
         assumed.append(f"passes over {rows} tokens, on a line between their neighbours")
-    words = "layers of the right shapes, timed on this machine"
     return Forecast(
         pair=pair,
         machine=machine,
         chip=chip,
         model=model,
         source="measured",
-        source_words=words,
-        measured=tuple(measured),
+        source_words="layers of the right shapes, timed on this machine",
+        measured=tuple(_timed_words(pair, target, draft, core_share)),
         assumed=tuple(assumed),
         memory=memory,
         context=context,
@@ -269,10 +262,17 @@ def published_pair_forecast(
     )
 
 
-def _timed_words(pair: PairSpec, target: ModelTiming, draft: ModelTiming | None) -> list[str]:
+def _timed_words(
+    pair: PairSpec, target: ModelTiming, draft: ModelTiming | None, core_share: float
+) -> list[str]:
     lines = [_measured_words("target", pair.target.layers, target)]
     if draft is not None and pair.draft is not None:
         lines.append(_measured_words("draft", pair.draft.layers, draft))
+    if core_share < _BUSY_SHARE:
+        lines.append(
+            f"busy machine: this program had {core_share * 100:.0f} % of one core meanwhile; "
+            "counted is the core time it had, as if the machine were quiet"
+        )
     return lines
 
 

@@ -30,7 +30,6 @@ __all__ = [
     "format_slices",
     "model_slices",
     "time_formats",
-    "time_model",
     "time_pair",
 ]
 
@@ -85,17 +84,18 @@ def time_pair(
         check_shape(spec)
     began, core_began = clock(), core_clock()
     on_step(f"timing layers of {pair.target.alias}")
-    is_cpu = backend_name() == "cpu"
-    weights = held_format(pair.target, stored_format(pair.target), is_cpu, memory_bytes())
+    weights = _held_here(pair.target)
     share = _TARGET_SHARE if pair.draft is not None else _TARGET_SHARE + _DRAFT_SHARE
-    target = time_model(pair.target, weights, ROWS, context, share * seconds, clock)
+    slices = model_slices(pair.target, weights, ROWS, context, share * seconds, clock)
+    target = run_to_end(slices)
     draft = None
     if pair.draft is not None:
         on_step(f"timing layers of {pair.draft.alias}")
-        taken = weights.weight_bytes(pair.target)
-        held = held_format(pair.draft, stored_format(pair.draft), is_cpu, memory_bytes(), taken)
-        draft = time_model(pair.draft, held, (1,), context, _DRAFT_SHARE * seconds, clock)
+        held = _held_here(pair.draft, weights.weight_bytes(pair.target))
+        slices = model_slices(pair.draft, held, (1,), context, _DRAFT_SHARE * seconds, clock)
+        draft = run_to_end(slices)
     total = clock() - began
+    is_cpu = backend_name() == "cpu"
     core_share = (core_clock() - core_began) / total if is_cpu and total > 0 else 1.0
     need = _memory(pair, target, draft, machine, max(context, MEMORY_CONTEXT))
     return measured_forecast(
@@ -110,6 +110,11 @@ def time_pair(
         total,
         core_share,
     )
+
+
+def _held_here(spec: ModelSpec, taken_bytes: int = 0) -> WeightFormat:
+    is_cpu = backend_name() == "cpu"
+    return held_format(spec, stored_format(spec), is_cpu, memory_bytes(), taken_bytes)
 
 
 def _memory(
@@ -127,22 +132,6 @@ def _as_held(spec: ModelSpec, timing: ModelTiming) -> ModelSpec:
     return replace(spec, weight_bytes=timing.weights.weight_bytes(spec))
 
 
-def time_model(
-    spec: ModelSpec,
-    weights: WeightFormat,
-    rows: tuple[int, ...],
-    context: int,
-    seconds: float,
-    clock: Callable[[], float] = time.perf_counter,
-) -> ModelTiming:
-    """Time passes of one model's shapes over each of ``rows``, as far as the seconds reach.
-
-    Raises:
-        DoesNotFitError: not even a few layers fit into the memory.
-    """
-    return run_to_end(model_slices(spec, weights, rows, context, seconds, clock))
-
-
 def model_slices(
     spec: ModelSpec,
     weights: WeightFormat,
@@ -152,10 +141,15 @@ def model_slices(
     clock: Callable[[], float] = time.perf_counter,
     taken_bytes: int = 0,
 ) -> Generator[None, None, ModelTiming]:
-    """As ``time_model``, a pass a slice.
+    """Time passes of one model's shapes over each of ``rows``, as far as the seconds reach.
+
+    A pass is a slice.
 
     Args:
         taken_bytes: what loaded models take of the memory.
+
+    Raises:
+        DoesNotFitError: not even a few layers fit into the memory.
     """
     slices = _together_slices(spec, [weights], rows, context, seconds, clock, taken_bytes)
     return (yield from slices)[0]

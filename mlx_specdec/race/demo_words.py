@@ -83,10 +83,14 @@ def _undrafted(result: DemoResult) -> str:
     notes = [event.note for event in events if isinstance(event, Round) and event.note]
     if not notes:
         return "Nothing was drafted, so there is nothing to gain."
+    # While a plain pass is measured the note gives no reason.
+    reasons = [reason for note in notes if (reason := note.partition(": ")[2])]
+    because = f": {reasons[-1]}" if reasons else ""
     if result.race is not None and result.race.header.draft == COPY:
-        reason = notes[-1].partition(": ")[2]  # none while a plain pass is measured
-        return f"Nothing was copied, and nothing is lost{f': {reason}' if reason else ''}."
-    return f"Drafting does not pay here, so it was parked and nothing is lost: {notes[-1]}."
+        return f"Nothing was copied, and nothing is lost{because}."
+    if not reasons:
+        return "Nothing was drafted, and nothing is lost."
+    return f"Drafting does not pay here, so it was parked and nothing is lost{because}."
 
 
 def _passes(lane: Lane) -> int:

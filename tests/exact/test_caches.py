@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from mlx_specdec import speculative, standard
@@ -22,6 +22,7 @@ from tests.lanes import (
     rounds_of,
     session_of,
     tokens_of,
+    walk_away,
 )
 from tests.toymodels import ForwardFailure, RaisingModel, perturbed, toy_model
 
@@ -97,8 +98,7 @@ def stopped_at(session: Session, settings: Settings, place: int) -> list[int]:
     answer = session.generate(PROMPT, settings)
     rounds = (event for event in answer if isinstance(event, Round))
     given = list(itertools.islice(rounds, place))
-    close: Callable[[], None] = answer.close  # type: ignore[attr-defined]
-    close()
+    walk_away(answer)
     return tokens_of(given)
 
 
@@ -113,15 +113,20 @@ def test_b3_the_reader_walks_away_at_every_round(lookahead: int) -> None:
         assert_goes_on_like_a_cold_run(session, tokens)
 
 
+def cancelled_at(
+    session: Session, prompt: list[int], settings: Settings, place: int
+) -> list[Event]:
+    """An answer that goes on ``place`` times when it looks whether it shall."""
+    asked = itertools.count()
+    return list(session.generate(prompt, settings, is_cancelled=lambda: next(asked) >= place))
+
+
 @pytest.mark.parametrize("lookahead", [0, 1, 4])
 def test_b2_b3_cancel_at_every_round(lookahead: int) -> None:
     settings = WARM.changed(lookahead=lookahead)
     for place in range(number_of_rounds(settings) + 3):
         session = session_of(target(), draft(), ())
-        asked = itertools.count()
-        events = list(
-            session.generate(PROMPT, settings, is_cancelled=lambda: next(asked) >= place)  # noqa: B023
-        )
+        events = cancelled_at(session, PROMPT, settings, place)
         tokens = [*PROMPT, *tokens_of(events)]
         assert reason_of(events) in ("cancelled", "length")
         assert_holds_a_prefix(session, tokens)
@@ -134,10 +139,7 @@ def test_b2_cancel_between_the_chunks_of_a_prompt() -> None:
     held = []
     for place in range(8):
         session = session_of(target(), draft(), ())
-        asked = itertools.count()
-        events = list(
-            session.generate(prompt, WARM, is_cancelled=lambda: next(asked) >= place)  # noqa: B023
-        )
+        events = cancelled_at(session, prompt, WARM, place)
         assert reason_of(events) == "cancelled"
         assert_holds_a_prefix(session, [*prompt, *tokens_of(events)])
         held.append(tuple(runner.length for runner in runners(session)))

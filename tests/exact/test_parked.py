@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from mlx_specdec.events import Event
 from mlx_specdec.forward import ModelRunner
-from mlx_specdec.lookahead.policy import FOREVER, LookaheadPolicy
+from mlx_specdec.lookahead.policy import FOREVER, Choice, LookaheadPolicy, Situation
 from mlx_specdec.proposers.draft_model import DraftModelProposer
 from mlx_specdec.request import GenerateRequest, SamplingParams
 from mlx_specdec.speculative import SpeculativeDecoder
@@ -87,9 +88,9 @@ def test_a_policy_is_asked_with_the_token_under_way_counted(device: PretendDevic
 
 def test_the_note_of_each_stretch_stands_in_its_own_rounds(device: PretendDevice) -> None:
     class Counting(ScriptedLookahead):
-        def choose(self, situation):  # type: ignore[no-untyped-def]
+        def choose(self, situation: Situation) -> Choice:
             choice = super().choose(situation)
-            return type(choice)(0, 3, f"stretch {len(self.situations)}")
+            return replace(choice, note=f"stretch {len(self.situations)}")
 
     rounds = rounds_of(written(device, Counting([(0, 3)])))
     assert [each.note for each in rounds[:7]] == ["stretch 1"] * 3 + ["stretch 2"] * 3 + [

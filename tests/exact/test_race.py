@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Literal
 
 from mlx_specdec.errors import ContextFullError, InvalidRequestError
 from mlx_specdec.events import Event, Finished, Prefilled, Round, Timings
+from mlx_specdec.race.playhead import SLICE_SECONDS
 from mlx_specdec.race.race import LaneClock, Race, race_job
 from mlx_specdec.race.recording import (
     LANES,
@@ -20,7 +21,7 @@ from mlx_specdec.race.recording import (
 )
 from mlx_specdec.session import Session
 from mlx_specdec.settings import Settings, settings_from
-from tests.lanes import reason_of, rounds_of, session_of, tokens_of
+from tests.lanes import reason_of, rounds_of, session_of, tokens_of, walk_away
 from tests.pretend_device import PretendDevice, SleepingModel
 from tests.toymodels import CountingModel, ForwardFailure, RaisingModel, perturbed, toy_model
 
@@ -59,10 +60,22 @@ def alone(device: PretendDevice, settings: Settings, prompt: list[int] = PROMPT)
 
 
 def raced(
-    device: PretendDevice, settings: Settings, prompt: list[int] = PROMPT, **options: object
+    device: PretendDevice,
+    settings: Settings,
+    prompt: list[int] = PROMPT,
+    *,
+    drain: Callable[[], None] | None = None,
+    slice_seconds: float = SLICE_SECONDS,
 ) -> list[LaneEvent]:
-    kept = {"clock": device.clock, "drain": device.drain, **options}
-    return list(Race(sleeping_session(device), prompt, settings, **kept).events())  # type: ignore[arg-type]
+    race = Race(
+        sleeping_session(device),
+        prompt,
+        settings,
+        clock=device.clock,
+        drain=drain or device.drain,
+        slice_seconds=slice_seconds,
+    )
+    return list(race.events())
 
 
 def lane(items: list[LaneEvent], name: str) -> list[Event]:
@@ -184,8 +197,7 @@ def test_a_reader_who_walks_away_leaves_the_session_as_it_was(device: PretendDev
     events = Race(session, PROMPT, SETTINGS, clock=device.clock, drain=device.drain).events()
     for _ in range(9):
         next(events)
-    close = events.close  # type: ignore[attr-defined]
-    close()
+    walk_away(events)
     assert session.target.read == held
     again = list(session.generate(PROMPT, SETTINGS.changed(draft=False)))
     assert tokens_of(again) == tokens_of(alone(device, SETTINGS.changed(draft=False)))

@@ -199,7 +199,7 @@ def test_h4_a_failure_is_a_notice_with_its_fix_as_it_is_and_the_app_lives_on() -
     played(play, bridge)
 
 
-def test_a_race_that_breaks_off_is_told_once_with_the_fix() -> None:
+def test_a_race_that_breaks_off_is_told_once_with_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     bridge = FakeBridge(golden("fable"))
     bridge.become("ready")
 
@@ -208,7 +208,7 @@ def test_a_race_that_breaks_off_is_told_once_with_the_fix() -> None:
 
         broken = Failed("X", "It broke", "The model returned no numbers.", "Load it again.", 0.5)
         feed = FakeFeed([*list(golden("fable").in_order())[:9], broken])
-        bridge.start_race = lambda *a, **b: feed  # type: ignore[method-assign]
+        monkeypatch.setattr(bridge, "start_race", lambda *a, **b: feed)
         await pilot.press("enter")
         move(app, clock, 3)
         await pilot.pause()

@@ -13,6 +13,7 @@ from typing import Any, cast
 from mlx_specdec.costs.prices import Prices
 from mlx_specdec.forward import Cancelled
 from mlx_specdec.model_spec import ModelSpec, PairSpec
+from mlx_specdec.service import JobHandle
 from mlx_specdec.settings import Settings
 from tests.race_screens import FakeBridge, MovedClock, golden, pair_named, race_app
 from tests.races import DRAWN_PRICES
@@ -223,7 +224,9 @@ def test_on_the_bridge_whatever_else_is_asked_goes_first(start: str) -> None:
     idle = bridge.when_idle(work)
     assert began.wait(ENOUGH_SECONDS)
     if start == "reply":
-        bridge.start_reply(None, Settings())._handle.wait(ENOUGH_SECONDS)  # type: ignore[attr-defined]
+        handle = bridge.start_reply(None, Settings())._handle
+        assert isinstance(handle, JobHandle)
+        handle.wait(ENOUGH_SECONDS)
     elif start == "call":
         call = bridge.conversation_call(lambda session: 7)
         assert call.result(ENOUGH_SECONDS) == 7

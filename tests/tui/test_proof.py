@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from mlx_specdec.audit.report import AuditReport, CheckResult
 from mlx_specdec.audit.store import remember_audit
 from mlx_specdec.errors import SpecdecError
 from mlx_specdec.lesson.proof import fox_law
-from tests.tui.lesson_apps import BareApp, screen_text
+from tests.tui.lesson_apps import BareApp, PlayedBridge, screen_text
 from tui.lesson.proof_jobs import AuditRun
 from tui.screens.proof import ProofScreen
 from tui.screens.words import WordsScreen
@@ -32,19 +31,6 @@ def no_audit_yet(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
 
-class PlayedBridge:
-    """Answers conversation_call when told to."""
-
-    def __init__(self) -> None:
-        self.asked: list[Any] = []
-        self.futures: list[Future[Any]] = []
-
-    def conversation_call(self, function: Any) -> Future[Any]:
-        self.asked.append(function)
-        self.futures.append(Future())
-        return self.futures[-1]
-
-
 def drive(
     steps: Steps,
     bridge: PlayedBridge | None = None,
@@ -55,7 +41,7 @@ def drive(
     async def main() -> None:
         screen = ProofScreen(
             AppState(is_ready=is_ready),
-            bridge,  # type: ignore[arg-type]
+            bridge,
             rng=np.random.default_rng(3),
             is_moving=is_moving,
         )
@@ -218,7 +204,9 @@ def test_esc_stops_an_audit_first() -> None:
         await pilot.press("a")
         await pilot.pause()
         await pilot.press("escape")
-        assert bridge.asked[0]._cancelled.is_set()
+        run = bridge.asked[0]
+        assert isinstance(run, AuditRun)
+        assert run._cancelled.is_set()
         assert pilot.app.screen_stack[-1] is screen
         bridge.futures[0].set_result(AuditReport((GOOD,), "t", "d", 1.0, is_cancelled=True))
         await pilot.pause()

@@ -5,13 +5,12 @@ from __future__ import annotations
 from mlx_specdec.prompts import edit_prompt
 from mlx_specdec.settings import Settings
 from tests.race_screens import (
-    FakeBridge,
     MovedClock,
     director,
-    golden,
     move,
     on_bridge,
     on_recording,
+    ready_bridge,
     shown,
 )
 from tui.app import SpecdecApp
@@ -22,8 +21,7 @@ from textual.pilot import Pilot
 
 
 def test_c_races_copying_on_an_edit_where_drafting_is_parked() -> None:
-    bridge = FakeBridge(golden("parked"))
-    bridge.become("ready", "qwen3-4b", "qwen3-0.6b")
+    bridge = ready_bridge("parked", "qwen3-4b", "qwen3-0.6b")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         move(app, clock, 5)
@@ -48,8 +46,7 @@ def test_c_races_copying_on_an_edit_where_drafting_is_parked() -> None:
 
 @pytest.mark.parametrize(("target", "draft"), [("qwen3-14b", True), ("qwen3-4b", "copy")])
 def test_another_pair_drafts_where_the_last_one_copied(target: str, draft: bool | str) -> None:
-    bridge = FakeBridge(golden("parked"))
-    bridge.become("ready", "qwen3-4b", "qwen3-0.6b")
+    bridge = ready_bridge("parked", "qwen3-4b", "qwen3-0.6b")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         move(app, clock, 5)
@@ -66,7 +63,7 @@ def test_another_pair_drafts_where_the_last_one_copied(target: str, draft: bool 
 
 
 def test_what_was_asked_for_at_the_start_is_kept() -> None:
-    bridge = FakeBridge(golden("fable"))
+    bridge = ready_bridge("fable")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         assert app.state.race_settings.draft == "copy"
@@ -75,7 +72,7 @@ def test_what_was_asked_for_at_the_start_is_kept() -> None:
 
 
 def test_c_does_nothing_where_drafting_pays() -> None:
-    bridge = FakeBridge(golden("fable"))
+    bridge = ready_bridge("fable")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         move(app, clock, 5)
@@ -96,8 +93,7 @@ def test_c_without_models_says_what_it_takes() -> None:
 
 
 def test_a_copying_pair_is_raced_on_an_edit_first() -> None:
-    bridge = FakeBridge(golden("fable"))
-    bridge.become("ready", "qwen3-14b", "copy")
+    bridge = ready_bridge("fable", "qwen3-14b", "copy")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         assert bridge.races[-1][0] == edit_prompt(False).text

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from mlx_specdec.figures import rate
 from tests.race_screens import (
-    FakeBridge,
     MovedClock,
     director,
     golden,
     move,
     on_bridge,
     on_recording,
+    ready_bridge,
     shown,
 )
 from tui.app import SpecdecApp
@@ -21,7 +21,7 @@ from textual.pilot import Pilot
 
 
 def test_ctrl_c_stops_the_race_first_and_quits_the_second_time() -> None:
-    bridge = FakeBridge(golden("fable"))
+    bridge = ready_bridge("fable")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         await pilot.press("ctrl+c")
@@ -47,7 +47,7 @@ def test_h8_more_than_one_key_quits(key: str) -> None:
 
 
 def test_h14_the_palette_does_not_stop_a_race() -> None:
-    bridge = FakeBridge(golden("fable"))
+    bridge = ready_bridge("fable")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         await pilot.press("ctrl+p")
@@ -62,7 +62,7 @@ def test_h14_the_palette_does_not_stop_a_race() -> None:
 
 
 def test_f7_every_place_shows_the_same_speed() -> None:
-    bridge = FakeBridge(golden("fable"))
+    bridge = ready_bridge("fable")
     metrics = golden("fable").metrics("speculative")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
@@ -93,7 +93,7 @@ def test_f8_nothing_drafted_divides_by_nothing() -> None:
 
 
 def test_f12_a_lookahead_does_not_leak_into_the_next_race() -> None:
-    bridge = FakeBridge(golden("tiny"))
+    bridge = ready_bridge("tiny")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         for value in (2, 6):

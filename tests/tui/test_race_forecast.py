@@ -24,6 +24,7 @@ from tests.race_screens import (
     shown,
 )
 from tui.app import SpecdecApp
+from tui.screens.ledger import LedgerScreen
 
 import pytest
 from textual.pilot import Pilot
@@ -100,20 +101,21 @@ def test_in_a_small_window_too() -> None:
             assert "160 equal" in row
             await pilot.press("3")
             await pilot.pause()
-            app.screen.action_scroll_body(1)  # type: ignore[attr-defined]
+            assert isinstance(app.screen, LedgerScreen)
+            app.screen.action_scroll_body(1)
             await pilot.pause()
             assert " before the race, measured 1.80x" in shown(app)
 
     asyncio.run(run())
 
 
-def test_a_new_race_forgets_the_score_of_the_last_one() -> None:
+def test_a_new_race_forgets_the_score_of_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
     bridge = ReadingBridge(golden("fable"))
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         end(app, clock)
         assert race_screen(app).director.score is app.state.score is not None
-        bridge.start_race = lambda *a, **b: FakeFeed([])  # type: ignore[method-assign]
+        monkeypatch.setattr(bridge, "start_race", lambda *a, **b: FakeFeed([]))
         await pilot.press("enter")
         state: Any = app.state
         assert state.score is None

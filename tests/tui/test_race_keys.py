@@ -7,14 +7,13 @@ from pathlib import Path
 
 from mlx_specdec.prompts import PROMPTS
 from tests.race_screens import (
-    FakeBridge,
     MovedClock,
     director,
-    golden,
     move,
     on_bridge,
     on_recording,
     race_app,
+    ready_bridge,
     shown,
 )
 from tui.app import SpecdecApp
@@ -84,7 +83,7 @@ def test_enter_plays_a_recording_from_the_start() -> None:
 
 
 def test_enter_races_again_and_keeps_the_last_result_beside_it() -> None:
-    bridge = FakeBridge(golden("fable"))
+    bridge = ready_bridge("fable")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         assert len(bridge.races) == 1
@@ -102,7 +101,7 @@ def test_enter_races_again_and_keeps_the_last_result_beside_it() -> None:
     [(["plus"], 4), (["minus"], 2), (["minus"] * 5, 0), (["plus"] * 20, 16), (["equals_sign"], 4)],
 )
 def test_plus_and_minus_set_the_lookahead_of_the_next_race(keys: list[str], lookahead: int) -> None:
-    bridge = FakeBridge(golden("tiny"))
+    bridge = ready_bridge("tiny")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         app.state.race_settings = app.state.race_settings.changed(lookahead=3)
@@ -119,7 +118,7 @@ def test_plus_and_minus_set_the_lookahead_of_the_next_race(keys: list[str], look
 
 
 def test_a_asks_for_the_automatic_lookahead() -> None:
-    bridge = FakeBridge(golden("tiny"))
+    bridge = ready_bridge("tiny")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         await pilot.press("plus", "a", "enter")
@@ -129,7 +128,7 @@ def test_a_asks_for_the_automatic_lookahead() -> None:
 
 
 def test_t_goes_through_the_temperatures() -> None:
-    bridge = FakeBridge(golden("tiny"))
+    bridge = ready_bridge("tiny")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         seen = []
@@ -144,7 +143,7 @@ def test_t_goes_through_the_temperatures() -> None:
 
 
 def test_p_takes_a_prompt_from_the_list() -> None:
-    bridge = FakeBridge(golden("tiny"))
+    bridge = ready_bridge("tiny")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         await pilot.press("p")
@@ -158,7 +157,7 @@ def test_p_takes_a_prompt_from_the_list() -> None:
 
 
 def test_p_takes_a_prompt_of_ones_own_and_esc_none() -> None:
-    bridge = FakeBridge(golden("tiny"))
+    bridge = ready_bridge("tiny")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         await pilot.press("p", "escape")
@@ -174,7 +173,7 @@ def test_p_takes_a_prompt_of_ones_own_and_esc_none() -> None:
 
 
 def test_x_saves_the_cards_and_leaves_the_line(tmp_path: Path) -> None:
-    bridge = FakeBridge(golden("fable"))
+    bridge = ready_bridge("fable")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         await pilot.press("x")
@@ -224,7 +223,7 @@ def test_question_mark_explains_the_words_with_this_races_numbers() -> None:
 
 
 def test_m_lists_the_models_and_opens_another_pair() -> None:
-    bridge = FakeBridge(golden("fable"))
+    bridge = ready_bridge("fable")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         await pilot.press("m")
@@ -248,7 +247,7 @@ def test_m_lists_the_models_and_opens_another_pair() -> None:
 
 
 def test_f_forces_drafting() -> None:
-    bridge = FakeBridge(golden("parked"))
+    bridge = ready_bridge("parked")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         app.state.race_settings = app.state.race_settings.changed(lookahead="auto")
@@ -274,8 +273,7 @@ def test_every_key_has_one_row_on_its_page(name: str) -> None:
 
 
 def test_on_the_narrow_parked_row_sharing_stays() -> None:
-    bridge = FakeBridge(golden("parked"))
-    bridge.become("ready", "qwen3-4b", "qwen3-0.6b")
+    bridge = ready_bridge("parked", "qwen3-4b", "qwen3-0.6b")
 
     async def play(app: SpecdecApp, pilot: Pilot[None], clock: MovedClock) -> None:
         await pilot.resize_terminal(80, 24)

@@ -99,7 +99,7 @@ def test_notice_of_a_failure(size: tuple[int, int], snap_compare: Any) -> None:
             "The hub wants the licence of org/[bold]model[/] accepted.",
             "Open https://huggingface.co/org/model, accept it, and set HF_TOKEN.",
         )
-        pilot.app.screen._tell(error.title, error.message, error.hint)  # type: ignore[attr-defined]
+        race_screen(app)._tell(error.title, error.message, error.hint)
         await pilot.pause()
 
     assert snap_compare(app, terminal_size=size, run_before=before)

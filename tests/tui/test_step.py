@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
 from mlx_specdec.errors import InvalidRequestError
 from mlx_specdec.events import Round
 from mlx_specdec.lesson.lesson import Phase
-from tests.tui.lesson_apps import cycled, lesson_app, recorded, screen_text
+from tests.tui.lesson_apps import PlayedBridge, cycled, lesson_app, recorded, screen_text
 from tui.lesson.lesson_app import LessonApp
 from tui.lesson.step_state import StepState
 from tui.screens.step import StepScreen
@@ -276,24 +275,13 @@ def test_a_start_beyond_the_end_is_the_last_round() -> None:
     assert state.place == len(state.lessons) - 1
 
 
-class PlayedBridge:
-    """Answers conversation_call when told to."""
-
-    def __init__(self) -> None:
-        self.futures: list[Future[Round]] = []
-
-    def conversation_call(self, function: object) -> Future[Round]:
-        self.futures.append(Future())
-        return self.futures[-1]
-
-
 def bare_step(bridge: PlayedBridge) -> tuple[LessonApp, Round]:
     """Step mode on a recording without detail, whose race was the app's last; and round 2 whole."""
     whole = recorded("step_rejection")
     rounds = [e for e in whole.speculative if isinstance(e, Round)]
     bare = replace(whole, speculative=tuple(replace(e, detail=()) for e in rounds))
     state = AppState(is_ready=True, recording=bare)
-    screen = StepScreen(bare, 2, bridge=bridge, app_state=state)  # type: ignore[arg-type]
+    screen = StepScreen(bare, 2, bridge=bridge, app_state=state)
     return LessonApp(screen), next(e for e in rounds if e.index == 2)
 
 

@@ -205,10 +205,10 @@ def test_the_cool_down_comes_between_repeats_only() -> None:
     assert waited == [5, 5]
 
 
-@pytest.mark.parametrize("change", [{"repeats": 0}, {"cool_down_seconds": -1}])
-def test_a_plan_out_of_range_is_refused(change: dict[str, int]) -> None:
+@pytest.mark.parametrize(("repeats", "cool_down_seconds"), [(0, 0), (3, -1)])
+def test_a_plan_out_of_range_is_refused(repeats: int, cool_down_seconds: float) -> None:
     with pytest.raises(InvalidRequestError):
-        BenchPlan(TEXTS, ARMS, **change)  # type: ignore[arg-type]
+        BenchPlan(TEXTS, ARMS, repeats, cool_down_seconds=cool_down_seconds)
 
 
 def test_the_table_the_block_and_the_document_hold_the_same_figures() -> None:

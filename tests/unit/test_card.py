@@ -14,7 +14,7 @@ from mlx_specdec.costs.prices import Prices
 from mlx_specdec.figures import rate
 from mlx_specdec.ledger.latency import LatencyModel
 from mlx_specdec.race.recording import LANES, Recording
-from tests.races import golden, made_lane, texts_race
+from tests.races import HEADER, golden, made_lane, texts_race
 
 import pytest
 from hypothesis import given, settings
@@ -172,7 +172,8 @@ def test_watermarks(svg_of: object) -> None:
 @pytest.mark.parametrize("svg_of", [card_svg, moving_card_svg])
 def test_odd_text_breaks_nothing(text: str, svg_of: object) -> None:
     assert callable(svg_of)
-    race = texts_race(text, text, prompt=text, machine=text, target=text[:60], power=text)
+    header = replace(HEADER, prompt=text, machine=text, target=text[:60], power=text)
+    race = texts_race(text, text, header)
     svg = svg_of(race)
     root = ElementTree.fromstring(svg)  # well-formed although the text is not
     assert "\x1b" not in svg
@@ -184,7 +185,7 @@ def test_odd_text_breaks_nothing(text: str, svg_of: object) -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_any_two_texts_make_well_formed_cards(plain: str, fast: str) -> None:
-    race = texts_race(plain, fast, prompt=plain)
+    race = texts_race(plain, fast, replace(HEADER, prompt=plain))
     for svg in (card_svg(race), moving_card_svg(race)):
         ElementTree.fromstring(svg)
 

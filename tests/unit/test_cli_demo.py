@@ -263,7 +263,9 @@ def test_a_parked_race_says_why_and_is_not_called_short(
 ) -> None:
     from mlx_specdec.lookahead.policy import Choice, FixedLookahead
 
-    monkeypatch.setattr(FixedLookahead, "choose", lambda *_: Choice(0, 999, "a row is dear"))
+    monkeypatch.setattr(
+        FixedLookahead, "choose", lambda *_: Choice(0, 999, "not drafting: a row is dear")
+    )
     assert demo(toys, "--max-tokens", "110", "hello") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert out.startswith(

@@ -210,16 +210,25 @@ def test_a_pair_of_specs_without_a_draft_is_plain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("note", "reason"), [("measuring a plain pass", "."), ("not copying: x", ": x.")]
+    ("draft", "note", "sentence"),
+    [
+        ("copy", "measuring a plain pass", "Nothing was copied, and nothing is lost."),
+        ("copy", "not copying: x", "Nothing was copied, and nothing is lost: x."),
+        ("small", "measuring a plain pass", "Nothing was drafted, and nothing is lost."),
+        (
+            "small",
+            "not drafting: x",
+            "Drafting does not pay here, so it was parked and nothing is lost: x.",
+        ),
+    ],
 )
-def test_a_demo_that_copied_nothing_gives_its_reason_where_it_has_one(
-    note: str, reason: str
+def test_a_demo_without_a_guess_gives_its_reason_where_it_has_one(
+    draft: str, note: str, sentence: str
 ) -> None:
     parked = read_recording_file(GOLDEN / "race_parked.jsonl")
     events = tuple(
         replace(event, note=note) if isinstance(event, Round) else event
         for event in parked.speculative
     )
-    race = replace(parked, header=replace(parked.header, draft="copy"), speculative=events)
-    said = headline(demo_result([race]), Settings(), False)[0]
-    assert said == f"Nothing was copied, and nothing is lost{reason}"
+    race = replace(parked, header=replace(parked.header, draft=draft), speculative=events)
+    assert headline(demo_result([race]), Settings(), False)[0] == sentence

@@ -33,7 +33,7 @@ class ToyTimer:
     """In the place of ShapeTimer: says that a pass takes 20 ms, and lets 90 ms a row pass."""
 
     clock = Seconds()
-    asked: list[tuple[str, int]] = []  # noqa: RUF012 - emptied by the fixture
+    asked: ClassVar[list[tuple[str, int]]] = []  # emptied by the fixture
     alive: ClassVar[weakref.WeakSet[ToyTimer]] = weakref.WeakSet()
 
     def __init__(self, spec: ModelSpec, weights: Any, *_: Any) -> None:

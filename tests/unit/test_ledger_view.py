@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mlx_specdec.costs.prices import Prices
-from mlx_specdec.events import Finished, Prefilled, Round, Timings
+from mlx_specdec.events import Event, Finished, Prefilled, Round, Timings
 from mlx_specdec.ledger.account import Account, ModelNames, account
 from mlx_specdec.ledger.latency import LatencyModel
 from mlx_specdec.ledger.view import LedgerView, ledger_view
@@ -180,9 +180,9 @@ def test_the_first_token_belongs_to_the_prefill() -> None:
 
 
 @st.composite
-def answers(draw: st.DrawFn) -> tuple[object, ...]:
+def answers(draw: st.DrawFn) -> tuple[Event, ...]:
     at = draw(small)
-    events: list[object] = [Prefilled(10, draw(st.integers(0, 10)), draw(small), at)]
+    events: list[Event] = [Prefilled(10, draw(st.integers(0, 10)), draw(small), at)]
     for index in range(draw(st.integers(0, 6))):
         at += draw(small)
         proposed = draw(st.integers(0, 12)) if index else 0
@@ -195,9 +195,9 @@ def answers(draw: st.DrawFn) -> tuple[object, ...]:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(answers(), min_size=1, max_size=3), st.none() | models)
 def test_the_rows_always_sum_to_the_lane_clock(
-    replies: list[tuple[object, ...]], model: LatencyModel | None
+    replies: list[tuple[Event, ...]], model: LatencyModel | None
 ) -> None:
-    taken = account(replies, model, NAMES)  # type: ignore[arg-type]
+    taken = account(replies, model, NAMES)
     assert sum(row.seconds for row in taken.rows) == pytest.approx(taken.lane_seconds)
     assert all(row.seconds >= -1e-9 for row in taken.rows if row.name != "not accounted for")
 
@@ -205,10 +205,10 @@ def test_the_rows_always_sum_to_the_lane_clock(
 @settings(max_examples=60, deadline=None)
 @given(answers(), models)
 def test_the_device_is_never_said_to_work_longer_than_it_could(
-    events: tuple[object, ...], model: LatencyModel
+    events: tuple[Event, ...], model: LatencyModel
 ) -> None:
     passes = [each for each in events if isinstance(each, Round) and each.index > 0]
-    taken = account([events], model, NAMES)  # type: ignore[list-item]
+    taken = account([events], model, NAMES)
     device = sum(row.seconds for row in taken.rows if row.name in ("verify", "draft", "passes"))
     least = sum(each.timings.wait_seconds for each in passes)
     most = least + sum(each.timings.build_seconds for each in passes)

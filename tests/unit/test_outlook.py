@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mlx_specdec.costs.machines import CHIPS, published_model
-from mlx_specdec.forecast.outlook import outlook_of, outlook_rows, outlooks, pays_words
+from mlx_specdec.forecast.outlook import PricesOf, outlook_of, outlook_rows, outlooks, pays_words
 from mlx_specdec.ledger.latency import LatencyModel
 from mlx_specdec.memory import gpu_limit_bytes
 from mlx_specdec.model_spec import ModelSpec, PairSpec
@@ -21,7 +21,7 @@ class Known:
     words: str = "published figures for M2"
 
 
-def published(chip: str):  # type: ignore[no-untyped-def]
+def published(chip: str) -> PricesOf:
     def prices(pair: PairSpec) -> Known | None:
         model = published_model(CHIPS[chip], pair.target, pair.draft, 4096)
         return None if model is None else Known(model)

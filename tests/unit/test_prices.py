@@ -87,8 +87,7 @@ def test_a_few_slow_rounds_do_not_make_either_loop_dear() -> None:
 def test_rounds_next_to_a_switch_of_lanes_do_not_count_where_there_are_others() -> None:
     plain = lane([(0, 0.02), (0, 0.09), (0, 0.09), (0, 0.09), (0, 0.02)])
     drafted = lane([(3, 9.0), (3, 0.001), (3, 0.001), (3, 0.04), (3, 0.04), (3, 0.04), (3, 0.001)])
-    edges = {"standard_edges": {2, 3, 4}, "speculative_edges": {2, 3, 7}}
-    prices = run_prices(plain, drafted, **edges)  # type: ignore[arg-type]
+    prices = run_prices(plain, drafted, standard_edges={2, 3, 4}, speculative_edges={2, 3, 7})
     assert prices is not None
     assert prices.model.target_seconds == pytest.approx(0.02)
     assert prices.model.cycle_seconds(3) == pytest.approx(0.04)

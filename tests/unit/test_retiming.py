@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from mlx_specdec.costs.machines import CHIPS
+from mlx_specdec.costs.machines import CHIPS, Chip
 from mlx_specdec.costs.pair_costs import published_costs
 from mlx_specdec.errors import InvalidRequestError
 from mlx_specdec.events import Finished, Prefilled, Round
@@ -37,8 +37,8 @@ def end_of(race: Recording) -> RaceMoment:
 
 @pytest.mark.parametrize("race", [FABLE, TINY], ids=["fable", "tiny"])
 @pytest.mark.parametrize("chip", CHIPS.values(), ids=CHIPS)
-def test_the_words_stay_and_each_lane_is_a_lane(race: Recording, chip: object) -> None:
-    again = retimed(race, chip)  # type: ignore[arg-type]
+def test_the_words_stay_and_each_lane_is_a_lane(race: Recording, chip: Chip) -> None:
+    again = retimed(race, chip)
     for lane in LANES:
         before, after = race.lane(lane), again.lane(lane)
         assert LaneTrack(after).at(1e9).text == LaneTrack(before).at(1e9).text

@@ -15,7 +15,7 @@ from mlx_specdec.lookahead.policy import RoundOutcome
 from mlx_specdec.parts import Parts
 from mlx_specdec.session import Session
 from mlx_specdec.settings import Settings
-from tests.lanes import VOCAB, answer_of, rounds_of, session_of
+from tests.lanes import VOCAB, answer_of, rounds_of, session_of, walk_away
 from tests.toymodels import toy_model
 
 import pytest
@@ -111,7 +111,7 @@ def test_a_plain_answer_that_is_left_takes_back_what_was_queued() -> None:
     events = session.generate(PROMPT, Settings(max_tokens=24, draft=False, seed=5))
     for _ in range(5):
         next(events)
-    events.close()  # type: ignore[attr-defined]
+    walk_away(events)
     assert session.target.length == len(session.target.read)
 
 

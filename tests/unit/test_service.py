@@ -8,7 +8,7 @@ from typing import Any
 
 from mlx_specdec.backend import mx
 from mlx_specdec.errors import GenerationError
-from mlx_specdec.events import Event, Failed, Finished, Prefilled
+from mlx_specdec.events import Event, Failed, Finished, Prefilled, Round
 from mlx_specdec.service import EngineThread, JobHandle, is_any_running
 from mlx_specdec.session import Session
 from mlx_specdec.settings import Settings
@@ -138,7 +138,7 @@ def test_a_generation_stops_at_the_next_round(engine: EngineThread) -> None:
         assert ready.wait(PATIENCE)
         long = SETTINGS.changed(max_tokens=200)
         for event in session.generate(PROMPT, long, is_cancelled=is_cancelled):
-            if len(rounds_of([event])) == 1 and event.index == 2:  # type: ignore[union-attr]
+            if isinstance(event, Round) and event.index == 2:
                 handle_box[0].cancel()
             yield event
 
