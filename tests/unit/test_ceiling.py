@@ -29,9 +29,10 @@ def texts(count: int, length: int) -> list[SimulatedText]:
     return found
 
 
-def one_guess(row: float) -> PairCosts:
-    """A pass of a second, and of ``1 + row`` over two rows; nothing else costs anything."""
-    return PairCosts(((0, LatencyModel.measured([(1, 1.0), (2, 1.0 + row)], 0.0)),), 0.0, 0.0)
+def one_guess(row: float, reading: float = 0.0) -> PairCosts:
+    """A pass of a second, and of ``1 + row`` over two rows; the draft reads a token in
+    ``reading`` and guesses in no time."""
+    return PairCosts(((0, LatencyModel.measured([(1, 1.0), (2, 1.0 + row)], 0.0)),), reading)
 
 
 def test_the_belief_moves_to_even_and_is_bayes() -> None:
@@ -48,6 +49,14 @@ def test_three_tokens_by_hand() -> None:
     assert found.expected_seconds == pytest.approx(1 + 1.1 + 0.4, rel=1e-3)
     dear = Ceiling(TwoChances(0.3, 0.9, 1e9), one_guess(0.7), 50, 3)
     assert dear.expected_seconds == pytest.approx(3.0)  # plainly: a guess brings 0.6 tokens
+
+
+def test_what_the_draft_reads_first_is_paid() -> None:
+    """Of 51 tokens two ride along; 49 are paid, and where that is too much nothing is drafted."""
+    found = Ceiling(TwoChances(0.3, 0.9, 1e9), one_guess(0.1, 0.005), 50, 3)
+    assert found.expected_seconds == pytest.approx(2.5 + 49 * 0.005, rel=1e-3)
+    dear = Ceiling(TwoChances(0.3, 0.9, 1e9), one_guess(0.1, 0.02), 50, 3)
+    assert dear.expected_seconds == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize("machine", ["linear", "m4-max"])
