@@ -57,19 +57,19 @@ def next_probe(
         """Seconds that drafting would have saved meanwhile, as likely as the text turns."""
         return wait * (now + float(belief.after(wait) @ prices.gains)) / 2
 
-    first: list[tuple[float, float, Probe]] = []
+    looks: list[tuple[float, float, Probe]] = []  # seconds until a look is over, tokens after it
     lasting: list[float] = []  # seconds a token that looking on and on at each interval costs
     for wait in WAITS:
         if wait + 1 >= remaining:  # the last token is never guessed at
             break
         lookahead, loss, tokens = prices.cheapest_look(belief.after(wait))
-        cost = loss + missed(wait)
+        cost, read = loss + missed(wait), reading(owed_tokens + wait)
         lasting.append((cost + reading(wait + 2)) / (wait + tokens))
-        probe = Probe(wait, lookahead, reading(owed_tokens + wait) + max(loss, 0.0))
-        first.append((cost + reading(owed_tokens + wait), remaining - wait - tokens, probe))
+        rest = max(remaining - wait - tokens, 0.0)
+        looks.append((cost + read, rest, Probe(wait, lookahead, read + max(loss, 0.0))))
     best, least = None, missed(max(int(remaining) - 1, 0))
-    for cost, rest, probe in first:
-        total = cost + max(rest, 0.0) * min(lasting)
+    for seconds, rest, probe in looks:
+        total = seconds + rest * min(lasting)
         if total < least:
             best, least = probe, total
     return best
