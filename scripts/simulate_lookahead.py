@@ -1,15 +1,13 @@
 """Compare the adaptive lookahead with the best fixed one and with an oracle, on a simulated clock.
 
-    .venv/bin/python scripts/simulate_lookahead.py             all scenarios, some minutes
+    .venv/bin/python scripts/simulate_lookahead.py             all scenarios, a quarter of an hour
     .venv/bin/python scripts/simulate_lookahead.py --quick     the part that the tests keep
 
 Machines: flat, linear and stepped costs, and the published tables of five chips for Qwen3-14B with
 Qwen3-0.6B. Texts: see mlx_specdec/lookahead/simulated_texts.py. Replies of a scenario are written
-one after another in one session, which begins without having seen anything.
-
-Where ours falls short of a gap, the best possible policy is made too: told both chances, the mean
-stretch and the reply's length, and optimal by dynamic programming (mlx_specdec/lookahead/
-ceiling.py). What it does not reach, no policy that has to find out can.
+one after another in one session, which begins without having seen anything. Sessions are long
+because a gap of 3 % is small: over 50 replies the share of it that is reached varies by four
+points from one draw of the coins to the next, over 150 by about two.
 """
 
 from __future__ import annotations
@@ -24,7 +22,6 @@ from pathlib import Path
 from mlx_specdec.costs.cost_table import CostTable
 from mlx_specdec.costs.pair_costs import PairCosts
 from mlx_specdec.lookahead.adaptive import LookaheadMemory
-from mlx_specdec.lookahead.ceiling import Ceiling, TwoChances
 from mlx_specdec.lookahead.scores import (
     LARGEST_LOSS,
     MACHINES,
@@ -42,7 +39,6 @@ from mlx_specdec.lookahead.scores import (
 from mlx_specdec.lookahead.simulated_texts import coin_texts, trace_texts
 
 TRACES = Path(__file__).resolve().parent.parent / "tests" / "golden" / "traces"
-STRETCH = 225  # tokens, the mean of 150 to 300
 HEADER = (
     f"{'machine, text, prompt -> reply':38}{'fixed':>6}{'plain':>7}{'oracle':>7}{'ours':>7}"
     f"{'gap':>7}{'share':>7}{'loss':>7}"
@@ -91,35 +87,10 @@ def ours(num_tokens: int, scenario: Scenario) -> Score:
     return score(scenario, session, num_tokens)
 
 
-def best_possible(num_tokens: int, scenario: Scenario) -> Score:
-    """Of a policy that is told everything but which stretch is under way; two chances only."""
-    high, low = scenario.source.chances
-    text = TwoChances(low, high, STRETCH)
-
-    def make(costs: PairCosts) -> Ceiling:
-        return Ceiling(text, costs, scenario.prompt_length, scenario.reply_length)
-
-    return score(scenario, make, num_tokens)
-
-
-def short_of_gaps(results: Sequence[Score], num_tokens: int) -> None:
-    """The scenarios that reach too little of a gap, and what could be reached."""
-    short = sorted((r for r in results if r.has_gap and not r.follows), key=lambda r: r.share)
-    print(f"\nbelow {WANTED_SHARE:.0%} of a gap ({len(short)})")
-    shares = []
-    for result in short:
-        note = ""
-        if len(result.scenario.source.chances) > 1:
-            possible = best_possible(num_tokens, result.scenario).share
-            shares.append(result.share / possible)
-            note = f"   possible {possible:.1%}"
-        print(line(result) + note)
-    if shares:
-        print(f"they reach {min(shares):.0%} to {max(shares):.0%} of what is possible there")
-
-
-def others(results: Sequence[Score], count: int) -> None:
-    """The scenarios that fall furthest below the best fixed lookahead, and below plain decoding."""
+def least(results: Sequence[Score], count: int) -> None:
+    """The scenarios that do least well by each bound."""
+    gaps = [r for r in results if r.has_gap]
+    _lines("least of a gap", gaps, count, lambda r: r.share)
     rest = [r for r in results if not r.has_gap and not r.follows]
     _lines(f"furthest below the best fixed ({len(rest)})", rest, count, lambda r: -r.loss)
     _lines("slowest against plain", results, min(count, 5), lambda r: r.speedup)
@@ -136,11 +107,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="only what the tests keep")
     parser.add_argument("--all", action="store_true", help="print every scenario")
-    parser.add_argument("--tokens", type=int, default=15_000, help="tokens of replies in each")
+    parser.add_argument("--tokens", type=int, default=45_000, help="tokens of replies in each")
+    parser.add_argument("--draw", type=int, default=0, help="other coins for the same texts")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
     parser.add_argument("--worst", type=int, default=12, help="lines of each list")
     args = parser.parse_args()
-    sources = [*coin_texts(), *trace_texts(TRACES)]
+    sources = [*coin_texts(args.draw), *trace_texts(TRACES)]
     wanted = list(scenarios(sources, *(QUICK if args.quick else (MACHINES, PROMPTS, REPLIES))))
     results = []
     print(HEADER)
@@ -149,11 +121,10 @@ def main() -> None:
             results.append(result)
             if args.all:
                 print(line(result), flush=True)
-    others(results, args.worst)
+    least(results, args.worst)
     verdicts(results, "from the request on")
     later = [result.after_prefill for result in results]
     verdicts(later, "without the target's reading of the prompt, the draft's charged in full")
-    short_of_gaps(results, args.tokens)
     single = min(results, key=lambda result: result.worst_reply)
     print(f"\nslowest single reply: {single.worst_reply:.3f} of plain ({single.scenario.name})")
 

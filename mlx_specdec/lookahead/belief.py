@@ -1,90 +1,62 @@
 """What is believed of the next guesses' acceptance, from the rounds so far; it can change.
 
-A text is taken for a sequence of stretches, each with one chance to keep a tested guess. The
-stretch under way may end at every token with a small probability (its hazard), and the next one
-has another chance. Neither the chance nor the hazard is known: the belief is a weight for every
-pair of them on a grid, updated by Bayes' rule round by round (the forward filter of a hidden
-Markov model). So it forgets as fast as the text has been seen to change, and no faster.
+A text is taken for a sequence of stretches, each with one chance to keep a tested guess; when one
+ends, the next has another chance. Neither the chance, nor how long stretches last, nor how far
+this one has got is known: the belief is a weight for every combination of them on a grid, updated
+by Bayes' rule round by round (the forward filter of a hidden Markov model). So it forgets as fast
+as the text has been seen to change, and no faster.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from .durations import Durations, Numbers
+from .hindsight import Hindsight
+from .stretches import CarriedBelief, Stretches
 from .vein import Vein
 
 import numpy as np
-import numpy.typing as npt
 
 __all__ = ["AcceptanceBelief", "CarriedBelief", "Numbers"]
 
-Numbers = npt.NDArray[np.float64]
-CarriedBelief = tuple[tuple[float, float], ...]
-"""(chance, stretches seen of it): what is usual, as it is kept; empty when nothing was seen."""
-
-_LOGITS = np.linspace(-3.0, 4.4, 24)
-_CHANCES: Numbers = 1 / (1 + np.exp(-_LOGITS))
-_HAZARDS: Numbers = np.array([1 / 2000, 1 / 400, 1 / 120, 1 / 30])
-_HAZARD_WEIGHTS: Numbers = np.array([0.3, 0.35, 0.25, 0.1])
-_STRETCH = 100  # tokens that count as one stretch seen
-_PRIOR_STRETCHES = 2.0
-_CARRIED_STRETCHES = 6.0  # what one conversation is worth to the next, at most
-_KEPT_STRETCHES = 6.0  # what was kept is worth, at most: texts, temperatures were perhaps others
-
-
-def _prior() -> Numbers:
-    """How stretches are taken to differ before any is seen: about a beta law (2.2, 1.3)."""
-    density: Numbers = _CHANCES**2.2 * (1 - _CHANCES) ** 1.3  # the grid is even in logits
-    return np.asarray(density / density.sum())
-
-
-@dataclass(slots=True)
-class _Stretches:
-    """How many stretches there were of each chance: [n]. ``learned`` is without the prior."""
-
-    seen: Numbers
-    learned: Numbers
-
-    def add(self, stretches: Numbers) -> None:
-        self.seen, self.learned = self.seen + stretches, self.learned + stretches
-
-    def limit(self, most: float) -> None:
-        """Let them count as ``most`` stretches at most."""
-        share = min(1.0, most / float(self.seen.sum()))
-        self.seen, self.learned = share * self.seen, share * self.learned
-
-
-def _unseen() -> _Stretches:
-    return _Stretches(_PRIOR_STRETCHES * _prior(), np.zeros(len(_CHANCES)))
+_CHANCES: Numbers = 1 / (1 + np.exp(-np.linspace(-3.0, 4.4, 24)))
+_DURATIONS = Durations()
+_APART = 0.7  # in logits: two stretches in a row differ by about as much, or more
 
 
 @dataclass(slots=True)
 class AcceptanceBelief:
-    """Weights over (hazard, chance), and what stretches have usually been like.
+    """Weights over (place in a stretch, chance), and what stretches have usually been like.
 
     Args:
         chances: the grid [n].
-        hazards, hazard_weights: probabilities that a stretch ends at a token, and how likely each
-            is beforehand: [m] each.
+        durations: how long stretches may last; its places are the other axis.
     """
 
     chances: Numbers = field(default_factory=lambda: _CHANCES)
-    hazards: Numbers = field(default_factory=lambda: _HAZARDS)
-    hazard_weights: Numbers = field(default_factory=lambda: _HAZARD_WEIGHTS)
-    _stretches: _Stretches = field(default_factory=_unseen)
+    durations: Durations = _DURATIONS
+    _stretches: Stretches = field(default_factory=lambda: Stretches(_CHANCES))
     _vein: Vein = field(default_factory=Vein)
     _is_beside: bool = False  # what is usual is another's, and only added to
-    _weights: Numbers = field(init=False)
-    _last: Numbers = field(init=False)  # the chances when a guess was last tested; 0 before any
+    _hindsight: Hindsight = field(default_factory=Hindsight, init=False)
+    _weights: Numbers = field(init=False)  # [places, n]
+    _apart: Numbers = field(init=False)  # 0 to 1, by how much two chances differ: [n, n]
 
     def __post_init__(self) -> None:
-        self._weights = self.hazard_weights[:, None] * self.usual[None, :]
-        self._last = np.zeros(len(self.chances))
+        logits = np.log(self.chances / (1 - self.chances))
+        differences = (logits[:, None] - logits) / _APART
+        self._apart = 1 - np.exp(-(differences**2) / 2) + 1e-9  # some way out of a grid of one
+        self._weights = self._fresh(self.durations.places)
+
+    def _fresh(self, places: Numbers) -> Numbers:
+        """A stretch of which only the likely ``places`` are known: [places, n]."""
+        return np.outer(places, self.usual)
 
     @property
     def usual(self) -> Numbers:
         """How likely each chance is for a stretch that begins: [n], sums to 1."""
-        return np.asarray(self._stretches.seen / self._stretches.seen.sum())
+        return self._stretches.usual
 
     @property
     def weights(self) -> Numbers:
@@ -95,12 +67,12 @@ class AcceptanceBelief:
     @property
     def hazard(self) -> float:
         """The expected probability that a stretch ends at a token."""
-        return float(self._weights.sum(axis=1) @ self.hazards)
+        return float((self._weights.sum(axis=1) / self.durations.remaining).sum())
 
     def begin_answer(self) -> None:
         """Another answer begins: perhaps in the same vein."""
-        masses = self._weights.sum(axis=1, keepdims=True)
-        fresh = masses * self.usual[None, :]
+        self._stretches.add(self._hindsight.take(self._following(), self.hazard, 0))
+        fresh = self._fresh(self.durations.anywhere(self._weights.sum(axis=1)))
         same = self._vein.chance
         self._vein.begin_answer(self.weights, self.usual)
         self._weights = same * self._weights + (1 - same) * fresh
@@ -111,11 +83,11 @@ class AcceptanceBelief:
         It counts as a few stretches at most, so that other texts are learned soon; ``beside``
         another conversation, which may still be under way, it stays as it is.
         """
+        self._stretches.add(self._hindsight.take(self._following(), self.hazard, 0))
         if not self._is_beside:
-            self._stretches.limit(_CARRIED_STRETCHES)
+            self._stretches.limit_for_others()
         self._vein.forget_answer()
-        self._weights = self.hazard_weights[:, None] * self.usual[None, :]
-        self._last = np.zeros(len(self.chances))
+        self._weights = self._fresh(self.durations.places)
 
     def beside(self) -> AcceptanceBelief:
         """The belief of another conversation with the same pair: both learn what is usual."""
@@ -124,24 +96,13 @@ class AcceptanceBelief:
     @property
     def carried(self) -> CarriedBelief:
         """What has been learned of what is usual; see ``begin_from``."""
-        if not self._stretches.learned.any():
-            return ()
-        pairs = zip(self.chances, self._stretches.learned, strict=True)
-        return tuple((float(chance), float(seen)) for chance, seen in pairs)
+        return self._stretches.carried(self._hindsight.judged(self._following(), self.hazard))
 
     def begin_from(self, carried: CarriedBelief) -> None:
         """Begin with what was usual for somebody else of the same pair, beside what is taken for
         usual of any; what does not fit this grid changes nothing."""
-        grid = np.array([chance for chance, _ in carried])
-        seen = np.array([weight for _, weight in carried])
-        if grid.shape != self.chances.shape or not np.allclose(grid, self.chances):
-            return
-        if not np.isfinite(seen).all() or seen.min() < 0 or seen.sum() <= 0:
-            return
-        share = min(float(seen.sum()), _KEPT_STRETCHES) / float(seen.sum())
-        self._stretches.seen = _PRIOR_STRETCHES * _prior() + share * seen
-        self._stretches.learned = share * seen
-        self._weights = self.hazard_weights[:, None] * self.usual[None, :]
+        self._stretches.begin_from(carried)
+        self._weights = self._fresh(self.durations.places)
 
     def after(self, num_tokens: int) -> Numbers:
         """``weights`` when ``num_tokens`` have gone by without a guess."""
@@ -149,12 +110,10 @@ class AcceptanceBelief:
         return total
 
     def pass_by(self, num_tokens: int) -> None:
-        """Tokens went by; stretches may have ended.
-
-        They count as what was last known of the stretch under way: counted as what the belief
-        drifts back to, what is usual would confirm itself without evidence.
-        """
-        self._stretches.add(self._last * (num_tokens / _STRETCH))
+        """Tokens went by; stretches may have ended."""
+        self._hindsight.pass_by(num_tokens)
+        if self._hindsight.is_due:
+            self._stretches.add(self._hindsight.take(self._following(), self.hazard))
         self._weights = self._drifted(num_tokens)
 
     def observe(self, num_accepted: int, num_tested: int) -> None:
@@ -163,10 +122,17 @@ class AcceptanceBelief:
         self._vein.observe(likelihood, num_tested)
         weights = self._weights * likelihood
         self._weights = weights / weights.sum()
-        self._last = self.weights
+        self._hindsight.add(self.weights, likelihood)
+
+    def _following(self) -> Numbers:
+        """The chance of the stretch after one of each chance: [from, to], rows sum to 1. One that
+        differs: with the same it would have gone on."""
+        towards = self.usual * self._apart
+        return np.asarray(towards / towards.sum(axis=1, keepdims=True))
 
     def _drifted(self, num_tokens: int) -> Numbers:
-        stays = (1 - self.hazards[:, None]) ** num_tokens
-        masses = self._weights.sum(axis=1, keepdims=True)
-        drifted: Numbers = stays * self._weights + (1 - stays) * masses * self.usual[None, :]
+        moved = self.durations.gone_by(num_tokens) @ self._weights
+        same, following, later = moved.reshape(3, -1, len(self.chances))
+        drifted: Numbers = following @ self._following()
+        drifted += same + np.outer(later.sum(axis=1), self.usual)
         return drifted

@@ -23,6 +23,7 @@ __all__ = ["SEGMENTED", "STATIONARY", "SimulatedText", "TextSource", "coin_texts
 
 Hits = npt.NDArray[np.bool_]
 _LONGEST = 16
+_REPLIES_OF_A_DRAW = 100_000
 
 SEGMENTED = ((0.9, 0.3), (0.85, 0.4), (0.8, 0.5))
 """Chances that take turns, in stretches of 150 to 300 tokens."""
@@ -76,16 +77,19 @@ class TextSource:
         name: for the table.
         chances: of stretches that take turns, each guess a coin; empty for a trace.
         trace: recorded replies, each a stretch.
+        draw: which coins; the ones that the policy is judged by are 0.
     """
 
     name: str
     chances: tuple[float, ...] = ()
     trace: tuple[Hits, ...] = ()
+    draw: int = 0
 
     def replies(self, length: int, count: int) -> list[SimulatedText]:
         """``count`` replies of ``length`` tokens, always the same ones."""
         if not self.trace:
-            return [_coin_text(self.chances, length, seed) for seed in range(count)]
+            first = self.draw * _REPLIES_OF_A_DRAW
+            return [_coin_text(self.chances, length, first + i) for i in range(count)]
         total = sum(len(hits) for hits in self.trace)
         return [_cut(self.trace, i * total // count, length) for i in range(count)]
 
@@ -137,10 +141,13 @@ def _average_kept(hits: Hits) -> tuple[float, ...]:
     return tuple(float(np.minimum(runs, g).mean()) for g in range(_LONGEST + 1))
 
 
-def coin_texts() -> list[TextSource]:
+def coin_texts(draw: int = 0) -> list[TextSource]:
     """The texts made from coins: segmented ones, then stationary ones."""
-    sources = [TextSource(f"{high:g}/{low:g}", (high, low)) for high, low in SEGMENTED]
-    return sources + [TextSource(f"{chance:g}", (chance,)) for chance in STATIONARY]
+    kinds: list[tuple[float, ...]] = [*SEGMENTED, *((chance,) for chance in STATIONARY)]
+    return [
+        TextSource("/".join(f"{chance:g}" for chance in chances), chances, draw=draw)
+        for chances in kinds
+    ]
 
 
 def trace_texts(folder: Path) -> list[TextSource]:

@@ -40,7 +40,7 @@ def test_a_fixed_lookahead_stays_as_it_is() -> None:
 @pytest.mark.parametrize("chance", [0.5, 0.7, 0.9])
 def test_a_steady_text_gets_the_lookahead_that_arithmetic_says(machine: str, chance: float) -> None:
     memory = memory_of(machine)
-    told(memory, chance)
+    told(memory, chance, rounds=800)
     choice = memory.begin_answer().choose(at(50))
     costs = simulated_costs(machine)
     rates = [expected_tokens(chance, g) / costs.cycle_seconds(g, 200) for g in range(9)]
@@ -202,6 +202,21 @@ def test_the_belief_is_a_law_and_drifts_to_what_is_usual() -> None:
     assert low < 0.15
     assert low < float(belief.after(200) @ belief.chances) < float(usual @ belief.chances)
     assert belief.after(100_000) == pytest.approx(belief.usual, abs=1e-6)
+
+
+def test_a_stretch_that_ends_is_followed_by_another_chance() -> None:
+    """Where two chances took turns, what follows the hard stretch is the easy one, though both
+    are as usual."""
+    belief = AcceptanceBelief()
+    for chance in [0.9, 0.3] * 8:
+        for i in range(220):
+            belief.observe(int((i + 1) * chance) - int(i * chance), 1)
+            belief.pass_by(1)
+    assert float(belief.usual @ belief.chances) == pytest.approx(0.6, abs=0.05)
+    assert float(belief.weights @ belief.chances) < 0.45
+    next_one = float(belief.after(110) @ belief.chances)
+    assert next_one > 0.75
+    assert float(belief.after(330) @ belief.chances) < next_one - 0.05  # it ends as well
 
 
 def test_a_cut_round_counts_what_joined_the_text() -> None:

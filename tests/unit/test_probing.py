@@ -21,10 +21,11 @@ def prices(row: float = 0.4) -> RoundPrices:
     return RoundPrices(tokens, cycles, cycles[0] - 1 / (tokens / cycles).max(axis=1))
 
 
-def after(usual: float, latest: float) -> AcceptanceBelief:
-    """Stretches were of the chance ``usual``, and for 60 tokens of ``latest``."""
+def after(usual: float, latest: float, reached: int = 60) -> AcceptanceBelief:
+    """Stretches of 220 tokens were of the chances ``usual`` and ``latest`` in turn; the last one
+    has got ``reached`` tokens far."""
     belief = AcceptanceBelief()
-    for chance, tokens in ((usual, 2400), (latest, 60)):
+    for chance, tokens in [(usual, 220), (latest, 220)] * 6 + [(usual, 220), (latest, reached)]:
         for i in range(tokens):
             belief.observe(int((i + 1) * chance) - int(i * chance), 1)
             belief.pass_by(1)
@@ -44,15 +45,19 @@ def probe(
     return next_probe(prices(), belief, reading, owed, remaining)
 
 
-def test_where_guesses_are_usually_kept_it_looks_again_soon() -> None:
-    found = probe(after(HIGH, LOW))
-    assert found is not None
-    assert 0 < found.wait <= 24
-    assert found.lookahead == 1
+def test_where_stretches_take_turns_it_looks_sooner_the_longer_this_one_has_lasted() -> None:
+    waits = []
+    for reached in (60, 100, 140, 180):
+        found = probe(after(HIGH, LOW, reached))
+        assert found is not None
+        assert found.lookahead == 1
+        waits.append(found.wait)
+    assert waits == sorted(waits, reverse=True)
+    assert waits[0] >= 4 * waits[-1]
 
 
-def test_where_they_never_were_it_looks_more_seldom_or_not_at_all() -> None:
-    often, seldom = probe(after(HIGH, LOW)), probe(after(LOW, LOW))
+def test_where_guesses_never_were_kept_it_looks_more_seldom_or_not_at_all() -> None:
+    often, seldom = probe(after(HIGH, LOW, 120)), probe(after(LOW, LOW, 120))
     assert often is not None
     assert seldom is None or seldom.wait > 2 * often.wait
 

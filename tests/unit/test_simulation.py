@@ -73,6 +73,13 @@ def test_texts_are_always_the_same_and_of_the_length_asked_for() -> None:
     assert (high.hits.mean(), low.hits.mean()) == pytest.approx((0.9, 0.3), abs=0.03)
 
 
+def test_another_draw_has_other_coins_of_the_same_kind() -> None:
+    usual, other = (coin_texts(draw)[0].replies(3000, 2) for draw in (0, 1))
+    hits = [list(sample.hits) for sample in [*usual, *other]]
+    assert all(hits.count(each) == 1 for each in hits)
+    assert [source.name for source in coin_texts(1)] == [source.name for source in coin_texts()]
+
+
 def test_a_trace_goes_on_with_the_next_reply_and_knows_where_it_began() -> None:
     source = TextSource("t", trace=(np.array([True, False]), np.array([True, True, True])))
     sample = source.replies(7, 5)[1]  # from the second token on
