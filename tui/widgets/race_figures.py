@@ -15,6 +15,7 @@ __all__ = ["RaceFigures"]
 
 WIDE = 100
 _BIG = 10  # cells of a rate: 99.9
+_GAP = 3  # between a rate and its labels
 _MEANINGFUL = 4  # tokens; a rate of fewer jumps about
 
 
@@ -47,23 +48,23 @@ class RaceFigures(Widget):
         speed = moment.speedup
         times = big_rows("" if speed is None else f"{speed:.2f}×", 12)
         fast = big_rows(_rate(moment.speculative), _BIG)
-        labels = _labels(moment, is_wide)
+        labels = _labels(moment, is_wide, width - right - _BIG - _GAP)
         rows = []
         for row in range(3):
             one, other = labels[0][row], labels[1][row]
-            gap = middle - 1 - _BIG - 3 - len(one)
+            gap = middle - 1 - _BIG - _GAP - len(one)
             between = right - middle - 12
             rows.append(
                 Content.assemble(
                     " ",
                     (left[row], "bold"),
-                    "   ",
+                    " " * _GAP,
                     (one, "bold" if row == 0 else "$foreground-muted"),
                     " " * max(gap, 1),
                     (times[row], _speed_style(speed)),
                     " " * max(between, 1),
                     (fast[row], "bold"),
-                    "   ",
+                    " " * _GAP,
                     (other, "bold" if row == 0 else "$foreground-muted"),
                 )
             )
@@ -90,12 +91,22 @@ def _rate(lane: LaneMoment) -> str:
     return rate(lane.tokens_per_second)
 
 
-def _labels(moment: RaceMoment, is_wide: bool) -> tuple[tuple[str, str, str], ...]:
+def _labels(moment: RaceMoment, is_wide: bool, room: int) -> tuple[tuple[str, str, str], ...]:
+    """Beside either rate; ``room`` is what the right one has, in cells."""
     unit = "tokens a second" if is_wide else "tok/s"
-    of = f" of {target_word(moment.header)}" if is_wide else ""
-    word = "token per pass" if is_wide else "per pass"
     many = moment.speculative.tokens_per_pass
-    bought = "" if many is None else f"{many:.1f} {'tokens per pass' if is_wide else word}{of}"
+    one, bought = _per_pass(moment, many, room if is_wide else 0)
     if moment.is_parked:
         bought = "parked" if moment.header.lookahead != "0" else "drafting is off"
-    return ("STANDARD", unit, f"1 {word}{of}"), ("SPECULATIVE", unit, bought)
+    return ("STANDARD", unit, one), ("SPECULATIVE", unit, bought)
+
+
+def _per_pass(moment: RaceMoment, many: float | None, room: int) -> tuple[str, str]:
+    """What a pass buys in either lane, in the longest words of which the right ones fit."""
+    for words in (f"per pass of {target_word(moment.header)}", "per pass"):
+        if len(f"0.0 tokens {words}") <= room:
+            one, several = f"1 token {words}", f"tokens {words}"
+            break
+    else:
+        one, several = "1 per pass", "per pass"
+    return one, "" if many is None else f"{many:.1f} {several}"
