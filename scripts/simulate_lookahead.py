@@ -1,13 +1,13 @@
 """Compare the adaptive lookahead with the best fixed one and with an oracle, on a simulated clock.
 
-    .venv/bin/python scripts/simulate_lookahead.py             all scenarios, a quarter of an hour
+    .venv/bin/python scripts/simulate_lookahead.py             all scenarios, twenty minutes
     .venv/bin/python scripts/simulate_lookahead.py --quick     the part that the tests keep
 
 Machines: flat, linear and stepped costs, and the published tables of five chips for Qwen3-14B with
 Qwen3-0.6B. Texts: see mlx_specdec/lookahead/simulated_texts.py. Replies of a scenario are written
 one after another in one session, which begins without having seen anything. Sessions are long
-because a gap of 3 % is small: over 50 replies the share of it that is reached varies by four
-points from one draw of the coins to the next, over 150 by about two.
+because a gap of 3 % is small: in short ones the share of it that is reached varies by several
+points from one draw of the coins to the next (``--draw``).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from .durations import Durations, Numbers
-from .hindsight import Hindsight
+from .hindsight import LAG, Hindsight
 from .stretches import CarriedBelief, Stretches
 from .vein import Vein
 
@@ -71,7 +71,7 @@ class AcceptanceBelief:
 
     def begin_answer(self) -> None:
         """Another answer begins: perhaps in the same vein."""
-        self._stretches.add(self._hindsight.take(self._following(), self.hazard, 0))
+        self._learn()
         fresh = self._fresh(self.durations.anywhere(self._weights.sum(axis=1)))
         same = self._vein.chance
         self._vein.begin_answer(self.weights, self.usual)
@@ -83,7 +83,7 @@ class AcceptanceBelief:
         It counts as a few stretches at most, so that other texts are learned soon; ``beside``
         another conversation, which may still be under way, it stays as it is.
         """
-        self._stretches.add(self._hindsight.take(self._following(), self.hazard, 0))
+        self._learn()
         if not self._is_beside:
             self._stretches.limit_for_others()
         self._vein.forget_answer()
@@ -113,8 +113,12 @@ class AcceptanceBelief:
         """Tokens went by; stretches may have ended."""
         self._hindsight.pass_by(num_tokens)
         if self._hindsight.is_due:
-            self._stretches.add(self._hindsight.take(self._following(), self.hazard))
+            self._learn(LAG)
         self._weights = self._drifted(num_tokens)
+
+    def _learn(self, lag: int = 0) -> None:
+        """Count what was seen ``lag`` tokens ago and earlier as usual."""
+        self._stretches.add(self._hindsight.take(self._following(), self.hazard, lag))
 
     def observe(self, num_accepted: int, num_tested: int) -> None:
         """A round kept ``num_accepted`` guesses; one more was tested and missed, or none."""

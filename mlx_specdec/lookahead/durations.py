@@ -47,7 +47,7 @@ class Durations:
         self._lengths, self._num_phases = lengths, num_phases
         left = num_phases - np.arange(num_phases)
         self.remaining: Numbers = np.outer(lengths, left / num_phases).ravel()
-        self.places: Numbers = self.anywhere(np.repeat(weights / num_phases, num_phases))
+        self.places: Numbers = np.repeat(weights / num_phases, num_phases)
         self.gone_by = lru_cache(_KEPT_TABLES)(self._gone_by)
 
     def anywhere(self, places: Numbers) -> Numbers:

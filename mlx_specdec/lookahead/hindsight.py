@@ -14,9 +14,9 @@ from .durations import Numbers
 
 import numpy as np
 
-__all__ = ["Hindsight"]
+__all__ = ["LAG", "Hindsight"]
 
-_LAG = 64  # tokens after which a round is judged
+LAG = 64  # tokens after which a round is judged
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Hindsight:
     @property
     def is_due(self) -> bool:
         """Whether half of what is kept can be judged."""
-        return self._num_tokens >= 2 * _LAG
+        return self._num_tokens >= 2 * LAG
 
     def add(self, weights: Numbers, likelihood: Numbers) -> None:
         """A guess was tested.
@@ -77,7 +77,7 @@ class Hindsight:
             evidence = evidence / evidence.max()
         return tokens
 
-    def take(self, following: Numbers, hazard: float, lag: int = _LAG) -> Numbers:
+    def take(self, following: Numbers, hazard: float, lag: int) -> Numbers:
         """``judged``; these rounds are then forgotten."""
         tokens = self.judged(following, hazard, lag)
         while self._rounds and self._num_tokens > lag:
